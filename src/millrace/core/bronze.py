@@ -1,0 +1,22 @@
+"""The bronze table: what came, untouched, with the coordinates of where it came from."""
+
+from __future__ import annotations
+
+# Name and Spark SQL type, in order. (site, topic, partition, offset) is unique.
+COLUMNS: tuple[tuple[str, str], ...] = (
+    ("site", "string"),
+    ("topic", "string"),
+    ("partition", "int"),
+    ("offset", "bigint"),
+    ("kafka_time", "timestamp"),
+    ("key", "binary"),
+    ("headers", "array<struct<key:string,value:binary>>"),
+    ("value", "binary"),
+    ("ingested_at", "timestamp"),
+    ("day", "date"),
+)
+PARTITION_BY = ("day",)
+PROPERTIES = {
+    # Statistics on payloads cost time and find nothing.
+    "delta.dataSkippingStatsColumns": "site,topic,partition,offset,kafka_time,ingested_at",
+}

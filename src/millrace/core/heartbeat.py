@@ -1,0 +1,80 @@
+"""A heartbeat: what a job says of itself, a few times a minute; all that supervision sees."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+
+from millrace.core.model import Frozen
+
+
+class Phase(StrEnum):
+    """Where in its life a job is."""
+
+    STARTING = "starting"
+    RUNNING = "running"
+    STOPPING = "stopping"
+    STOPPED = "stopped"
+    FENCED = "fenced"  # a newer generation took over
+    FAILED = "failed"
+
+
+class PartitionLag(Frozen):
+    """How far one partition is read: `position` is the next offset, `end` the broker's."""
+
+    topic: str
+    partition: int
+    position: int
+    end: int
+    oldest_waiting: datetime | None = None
+
+    @property
+    def records(self) -> int:
+        return max(0, self.end - self.position)
+
+
+class SiteBeat(Frozen):
+    """One query of a job. `reachable` is False while its broker does not answer."""
+
+    site: str
+    batch: int
+    rows_per_s: float
+    rows_total: int
+    last_batch_at: datetime | None
+    reachable: bool
+    partitions: tuple[PartitionLag, ...]
+
+    @property
+    def lag_records(self) -> int:
+        return sum(part.records for part in self.partitions)
+
+    def lag_s(self, now: datetime) -> float:
+        """Age of the oldest message not yet in the table."""
+        waiting = [p.oldest_waiting for p in self.partitions if p.oldest_waiting]
+        return max(0.0, (now - min(waiting)).total_seconds()) if waiting else 0.0
+
+
+class Heartbeat(Frozen):
+    """Written by atomic replace, so a reader never sees half of one."""
+
+    pipeline: str
+    generation: int
+    fingerprint: str
+    phase: Phase
+    at: datetime
+    sites: tuple[SiteBeat, ...] = ()
+    error: str = ""
+
+    @property
+    def lag_records(self) -> int:
+        return sum(site.lag_records for site in self.sites)
+
+    @property
+    def rows_per_s(self) -> float:
+        return sum(site.rows_per_s for site in self.sites)
+
+    def lag_s(self, now: datetime) -> float:
+        return max((site.lag_s(now) for site in self.sites), default=0.0)
+
+    def age_s(self, now: datetime) -> float:
+        return max(0.0, (now - self.at).total_seconds())

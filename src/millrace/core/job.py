@@ -1,0 +1,113 @@
+"""A job: what a runner is asked to start, and what it says of it afterwards."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Protocol
+
+from millrace.core.kafka_client import java_settings
+from millrace.core.layout import Layout
+from millrace.core.model import Frozen
+from millrace.core.pipeline import PipelineSpec
+from millrace.core.site import SiteSpec
+
+INGEST_USER = "ingest"
+
+
+class SiteInput(Frozen):
+    """One cluster a job reads: one streaming query, one checkpoint."""
+
+    site: str
+    topics: tuple[str, ...]
+    # Java client settings; secrets stay in the files these point at.
+    kafka: dict[str, str]
+    secret_file: Path
+    ca_file: Path
+    checkpoint: Path
+
+
+class JobSpec(Frozen):
+    """All that a running job needs to know; holds no secret, so it may be shown anywhere."""
+
+    pipeline: str
+    entry_point: str
+    generation: int = 0
+    fingerprint: str = ""
+    reason: str = ""
+    inputs: tuple[SiteInput, ...]
+    table: Path
+    trigger_s: float
+    rows_per_batch: int
+    memory: str
+    state_dir: Path
+    generations_dir: Path
+    jars_dir: Path
+
+
+def plan_ingest(pipeline: PipelineSpec, sites: list[SiteSpec], layout: Layout) -> JobSpec:
+    """The ingest job of a pipeline; equal files give an equal fingerprint."""
+    job = JobSpec(
+        pipeline=pipeline.name,
+        entry_point="spark_jobs.ingest",
+        inputs=tuple(_site_input(pipeline, site, layout) for site in sites),
+        table=layout.table("bronze", pipeline.table),
+        trigger_s=pipeline.freshness.total_seconds(),
+        rows_per_batch=pipeline.resources.rows_per_batch,
+        memory=pipeline.resources.memory,
+        state_dir=layout.job(pipeline.name),
+        generations_dir=layout.generations(pipeline.name),
+        jars_dir=layout.jars("spark"),
+    )
+    digest = hashlib.sha256(job.model_dump_json().encode()).hexdigest()
+    return job.model_copy(update={"fingerprint": digest[:16]})
+
+
+def _site_input(pipeline: PipelineSpec, site: SiteSpec, layout: Layout) -> SiteInput:
+    secret = layout.user_secret(site.name, INGEST_USER)
+    return SiteInput(
+        site=site.name,
+        topics=pipeline.topics,
+        kafka=java_settings(site, layout.ca, secret),
+        secret_file=secret,
+        ca_file=layout.ca,
+        checkpoint=layout.checkpoint(pipeline.name, site.name),
+    )
+
+
+class JobState(StrEnum):
+    """What a runner sees of a job's process."""
+
+    ABSENT = "absent"  # never started here
+    RUNNING = "running"
+    STOPPING = "stopping"
+    STOPPED = "stopped"  # ended because it was asked to
+    DEAD = "dead"  # ended by itself
+    UNKNOWN = "unknown"  # the runner itself cannot be asked
+
+
+class JobStatus(Frozen):
+    """A runner's answer about one job."""
+
+    state: JobState
+    pid: int | None = None
+    since: datetime | None = None
+    exit_code: int | None = None
+    generation: int = 0
+    fingerprint: str = ""
+
+
+class Runner(Protocol):
+    """Starts, finds, stops and reads the log of jobs. One file for each place they can run."""
+
+    def start(self, job: JobSpec) -> JobStatus:
+        """Start the job as the next generation, or return what already runs."""
+
+    def status(self, pipeline: str) -> JobStatus: ...
+
+    def stop(self, pipeline: str, timeout_s: float) -> JobStatus:
+        """Ask the job to finish its batch and end; after the timeout it is killed."""
+
+    def log_tail(self, pipeline: str, lines: int) -> list[str]: ...

@@ -1,0 +1,79 @@
+"""How a client reaches a site, said in each client's own words. TLS and SCRAM, always."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+from millrace.core.site import ClientSettings, SiteSpec
+
+_MECHANISM = "SCRAM-SHA-512"
+
+
+def librdkafka_settings(site: SiteSpec, ca: Path, username: str, password: str) -> ClientSettings:
+    """For confluent-kafka and kcat."""
+    return {
+        "bootstrap.servers": site.bootstrap,
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": _MECHANISM,
+        "sasl.username": username,
+        "sasl.password": password,
+        "ssl.ca.location": str(ca),
+        **_extra(site, "librdkafka"),
+    }
+
+
+def admin_settings(site: SiteSpec, ca: Path, certificate: Path) -> ClientSettings:
+    """For administrators, who prove themselves by certificate at a listener of their own."""
+    host = site.bootstrap.split(",")[0].rpartition(":")[0]
+    return {
+        "bootstrap.servers": f"{host}:{site.admin_port}",
+        "security.protocol": "SSL",
+        "ssl.ca.location": str(ca),
+        "ssl.certificate.location": str(certificate),
+        "ssl.key.location": str(certificate),
+    }
+
+
+def java_settings(site: SiteSpec, ca: Path, secret: Path) -> dict[str, str]:
+    """For Java clients; the JAAS line is read from `secret` by the client, so it is never shown."""
+    return {
+        "bootstrap.servers": site.bootstrap,
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": _MECHANISM,
+        "sasl.jaas.config": f"${{file:{secret}:jaas}}",
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": str(ca),
+        "config.providers": "file",
+        "config.providers.file.class": (
+            "org.apache.kafka.common.config.provider.FileConfigProvider"
+        ),
+        **{key: _java_text(value) for key, value in _extra(site, "java").items()},
+    }
+
+
+def jaas_line(username: str, password: str) -> str:
+    return (
+        "org.apache.kafka.common.security.scram.ScramLoginModule required "
+        f'username="{username}" password="{password}";'
+    )
+
+
+def as_properties(settings: Mapping[str, object]) -> str:
+    """`key=value` lines, as kcat -F and Java's --command-config read them."""
+    return "\n".join(f"{key}={_java_text(value)}" for key, value in settings.items())
+
+
+def _extra(site: SiteSpec, client: Literal["librdkafka", "java"]) -> ClientSettings:
+    """The site's own settings: those for every client, and those for this one."""
+    other = "java." if client == "librdkafka" else "librdkafka."
+    return {
+        key.removeprefix(f"{client}."): value
+        for key, value in site.client.items()
+        if not key.startswith(other)
+    }
+
+
+def _java_text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,122 @@
+"""Where everything lies: one class, so that no other file joins paths of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The folders of one checkout. `home` holds the code, `home/var` all that runs."""
+
+    home: Path
+
+    # What people edit.
+    @property
+    def pipelines(self) -> Path:
+        return self.home / "dags" / "pipelines"
+
+    @property
+    def sites(self) -> Path:
+        return self.home / "dags" / "sites"
+
+    @property
+    def schemas(self) -> Path:
+        return self.home / "schemas"
+
+    @property
+    def local_settings(self) -> Path:
+        return self.home / "infra" / "local.yaml"
+
+    # What the installation brings.
+    @property
+    def control_bin(self) -> Path:
+        return self.home / ".venv" / "bin"
+
+    @property
+    def lake_python(self) -> Path:
+        return self.home / ".venv-lake" / "bin" / "python"
+
+    def jars(self, engine: str) -> Path:
+        return self.home / ".jars" / engine
+
+    # What runs.
+    @property
+    def var(self) -> Path:
+        return self.home / "var"
+
+    @property
+    def logs(self) -> Path:
+        return self.var / "log"
+
+    @property
+    def run(self) -> Path:
+        return self.var / "run"
+
+    @property
+    def supervisor_socket(self) -> Path:
+        return self.run / "supervisor.sock"
+
+    @property
+    def pki(self) -> Path:
+        return self.var / "pki"
+
+    @property
+    def ca(self) -> Path:
+        return self.pki / "ca.pem"
+
+    @property
+    def secrets(self) -> Path:
+        return self.var / "secrets"
+
+    def user_secret(self, site: str, user: str) -> Path:
+        """A properties file (0600) with username, password and jaas line of one site's user."""
+        return self.secrets / site / f"{user}.properties"
+
+    def certificate(self, site: str, owner: str) -> Path:
+        """Key, certificate and CA of `owner` (`broker` or `admin`) at a site, one PEM file."""
+        return self.pki / site / f"{owner}.pem"
+
+    def broker(self, site: str) -> Path:
+        return self.var / "kafka" / site
+
+    @property
+    def airflow(self) -> Path:
+        return self.var / "airflow"
+
+    @property
+    def airflow_password(self) -> Path:
+        return self.secrets / "airflow-password.txt"
+
+    @property
+    def postgres(self) -> Path:
+        return self.var / "postgres"
+
+    # What a pipeline owns.
+    @property
+    def lake(self) -> Path:
+        return self.var / "lake"
+
+    def table(self, layer: str, table: str) -> Path:
+        return self.lake / layer / table
+
+    def checkpoints(self, pipeline: str) -> Path:
+        return self.var / "checkpoints" / pipeline
+
+    def checkpoint(self, pipeline: str, site: str) -> Path:
+        return self.checkpoints(pipeline) / site
+
+    def generations(self, pipeline: str) -> Path:
+        return self.checkpoints(pipeline) / "generations"
+
+    @property
+    def jobs(self) -> Path:
+        return self.var / "jobs"
+
+    def job(self, pipeline: str) -> Path:
+        """The folder by which a job and those who watch it talk."""
+        return self.jobs / pipeline
+
+    def job_log(self, pipeline: str) -> Path:
+        return self.logs / f"job-{pipeline}.log"

@@ -1,0 +1,22 @@
+"""A program of the local stack, as the process manager is told of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Program:
+    """One supervised process. `priority` orders starts; stops go the other way round."""
+
+    name: str
+    command: tuple[str, ...]
+    directory: Path
+    log: Path
+    priority: int
+    environment: dict[str, str] = field(default_factory=dict)
+    port: int | None = None
+    stop_wait_s: int = 30
+    autostart: bool = True
+    autorestart: bool = True
