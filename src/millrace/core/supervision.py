@@ -103,9 +103,9 @@ def _within_budget(seen: Observation, policy: Supervise, action: Action, reason:
     if not recent:
         return Decision(Action.GIVE_UP, f"{reason}; restarts_per_hour is 0", failure=True)
     free_at = recent[-policy.restarts_per_hour].at + _HOUR
-    return Decision(
-        Action.GIVE_UP,
-        f"{reason}; it was started again {len(recent)} times within the last hour"
-        f" (restarts_per_hour: {policy.restarts_per_hour}), the next try is at {free_at:%H:%M:%S} UTC",
-        failure=True,
+    budget = (
+        f"it was started again {len(recent)} times within the last hour"
+        f" (restarts_per_hour: {policy.restarts_per_hour}),"
+        f" the next try is at {free_at:%H:%M:%S} UTC"
     )
+    return Decision(Action.GIVE_UP, f"{reason}; {budget}", failure=True)

@@ -1,7 +1,7 @@
 """Generations: one owner per checkpoint.
 
-A generation is claimed by creating a file of its number that must not exist yet. On object storage the
-same is a conditional put. Who is not the newest any more must not write.
+A generation is claimed by creating a file of its number that must not exist yet. On object
+storage the same is a conditional put. Who is not the newest any more must not write.
 """
 
 from __future__ import annotations
