@@ -1,0 +1,85 @@
+"""Reads the files that operators edit into the models of ring 0."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from millrace.core.errors import BadValueError, SpecError, SpecErrors
+from millrace.core.layout import Layout
+from millrace.core.pipeline import PipelineSpec
+from millrace.core.references import Problem, check_pipelines, check_sites
+from millrace.core.site import SiteSpec
+from millrace.specs.explain import explain
+from millrace.specs.yaml_lines import Document, read_document
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def load_file(file: Path, model: type[Model]) -> Model:
+    """One file; all that is wrong with it in one error."""
+    return _validate(read_document(file), model)
+
+
+def load_sites(layout: Layout) -> list[SiteSpec]:
+    documents, sites = _load_folder(layout.sites, SiteSpec)
+    _raise_all(documents, check_sites(sites))
+    return sites
+
+
+def load_pipelines(layout: Layout) -> list[PipelineSpec]:
+    """All pipelines, each naming only sites that exist."""
+    documents, pipelines = _load_folder(layout.pipelines, PipelineSpec)
+    _raise_all(documents, check_pipelines(pipelines, load_sites(layout)))
+    return pipelines
+
+
+def load_pipeline(layout: Layout, file: Path) -> PipelineSpec:
+    """One pipeline by itself, whatever is wrong with its neighbours."""
+    document = read_document(file)
+    pipeline = _validate(document, PipelineSpec)
+    _raise_all([document], check_pipelines([pipeline], load_sites(layout)))
+    return pipeline
+
+
+def pipeline_files(layout: Layout) -> list[Path]:
+    return sorted(layout.pipelines.glob("*.yaml"))
+
+
+def _load_folder(folder: Path, model: type[Model]) -> tuple[list[Document], list[Model]]:
+    documents, specs, errors = [], [], []
+    for file in sorted(folder.glob("*.yaml")):
+        try:
+            document = read_document(file)
+            specs.append(_validate(document, model))
+            documents.append(document)
+        except SpecError as error:
+            errors.append(error)
+        except SpecErrors as many:
+            errors.extend(many.errors)
+    if errors:
+        raise SpecErrors(errors)
+    return documents, specs
+
+
+def _validate(document: Document, model: type[Model]) -> Model:
+    try:
+        spec = model.model_validate(document.values)
+    except ValidationError as error:
+        raise SpecErrors(explain(document, model, error)) from error
+    name = getattr(spec, "name", document.file.stem)
+    if name != document.file.stem:
+        problem = f"name={name!r}, but the file is {document.file.name}; give both the same name"
+        raise SpecErrors([BadValueError(document.place(("name",)), problem)])
+    return spec
+
+
+def _raise_all(documents: list[Document], problems: list[Problem]) -> None:
+    errors: list[SpecError] = [
+        BadValueError(documents[problem.index].place(problem.path), problem.text)
+        for problem in problems
+    ]
+    if errors:
+        raise SpecErrors(errors)
