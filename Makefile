@@ -1,0 +1,55 @@
+# Millrace. `make` alone lists what there is.
+PYTHON ?= python3
+INSTALL = PYTHONPATH=src $(PYTHON) -m millrace.local.install
+MILLRACE = .venv/bin/millrace
+PYTEST = .venv/bin/python -m pytest
+
+.DEFAULT_GOAL := help
+.PHONY: help install up down status reset check dev lint test unit spark airflow integration e2e
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
+
+install: ## Install what the lock says (up and test do it too)
+	@$(INSTALL)
+
+up: install ## Check the machine, install, start everything, say where to look
+	@$(MILLRACE) up
+
+down: ## Stop everything; data stays
+	@$(MILLRACE) down
+
+status: ## What runs, and how it does
+	@$(MILLRACE) status
+
+reset: ## Stop everything and delete var/ (asks first)
+	@$(MILLRACE) reset
+
+check: install ## Validate the pipeline and site files
+	@$(MILLRACE) check
+
+dev:
+	@$(INSTALL) --dev
+
+lint: dev ## Lint, format, types and the rings
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/mypy
+	.venv/bin/lint-imports
+
+unit: dev ## Tests that need nothing but Python
+	$(PYTEST) tests/unit
+
+spark: dev ## Tests on a local Spark session
+	.venv-lake/bin/python -m pytest tests/spark
+
+airflow: dev ## Tests of DAGs, operators and triggers
+	$(PYTEST) tests/airflow
+
+integration: dev ## Tests on a real broker and real jobs
+	$(PYTEST) tests/integration
+
+e2e: dev ## The whole product, through its own doors
+	$(PYTEST) tests/e2e
+
+test: lint unit spark airflow integration e2e ## All of it; installs and starts what it needs

@@ -1,0 +1,155 @@
+"""Installs what the lock and the pom say. Runs before anything is installed: stdlib only.
+
+Called by make as `PYTHONPATH=src python3 -m millrace.local.install [--dev]`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from millrace.local.machine import Unfit, check_machine
+
+HOME = Path(__file__).resolve().parents[3]
+LOG = HOME / "var" / "log" / "install.log"
+UV = HOME / ".venv-tools" / "bin" / "uv"
+UV_VERSION = "0.13.8"
+PROGRESS_S = 10
+
+
+class StepError(Exception):
+    """A step of the installation failed."""
+
+
+def main(arguments: list[str]) -> int:
+    dev = "--dev" in arguments
+    try:
+        check_machine(HOME)
+        LOG.parent.mkdir(parents=True, exist_ok=True)
+        LOG.write_text("")
+        _run_all(dev)
+    except (Unfit, StepError) as error:
+        print(f"error: {error}", file=sys.stderr)  # noqa: T201 - there is no other voice yet
+        return 2
+    return 0
+
+
+def _run_all(dev: bool) -> None:
+    """Jars come from elsewhere than wheels, so both are fetched at once."""
+    failures: list[StepError] = []
+
+    def fetch_jars() -> None:
+        try:
+            _fetch_jars()
+        except StepError as error:
+            failures.append(error)
+
+    jars = threading.Thread(target=fetch_jars)
+    jars.start()
+    try:
+        _install_uv()
+        _sync(".venv", ["control"], dev, "Airflow and the command line")
+        _sync(".venv-lake", ["lake"], dev, "Spark and Delta")
+    finally:
+        jars.join()
+    if failures:
+        raise failures[0]
+
+
+def _install_uv() -> None:
+    def install() -> None:
+        _call([sys.executable, "-m", "venv", "--clear", str(HOME / ".venv-tools")])
+        pip = [str(HOME / ".venv-tools" / "bin" / "python"), "-m", "pip", "install", "--quiet"]
+        _call([*pip, f"uv=={UV_VERSION}"])
+
+    _once("uv", UV.parent.parent / ".stamp", UV_VERSION, UV, install)
+
+
+def _sync(environment: str, groups: list[str], dev: bool, title: str) -> None:
+    wanted = [*groups, "dev"] if dev else groups
+    flags = [flag for group in wanted for flag in ("--group", group)]
+    keep = [] if dev else ["--inexact"]  # what tests installed may stay
+    command = [str(UV), "sync", "--locked", "--compile-bytecode", *keep, *flags]
+    python = HOME / environment / "bin" / "python"
+    sources = _digest(HOME / "uv.lock", HOME / "pyproject.toml") + "+".join(wanted)
+    stamp = HOME / environment / ".stamp"
+    if not dev and stamp.is_file() and stamp.read_text() == sources + "+dev":
+        return
+    _once(
+        title,
+        stamp,
+        sources,
+        python,
+        lambda: _call([*command, "--python", sys.executable], UV_PROJECT_ENVIRONMENT=environment),
+    )
+
+
+def _fetch_jars() -> None:
+    pom = HOME / "infra" / "pom.xml"
+    for engine in ("kafka", "spark"):
+        folder = HOME / ".jars" / engine
+
+        def fetch(engine: str = engine, folder: Path = folder) -> None:
+            shutil.rmtree(folder, ignore_errors=True)
+            goal = ["dependency:copy-dependencies", f"-DoutputDirectory={folder}"]
+            _call(["mvn", "-q", "-B", "-f", str(pom), "-P", engine, *goal])
+
+        _once(f"jars for {engine}", folder / ".stamp", _digest(pom), folder, fetch)
+
+
+def _once(title: str, stamp: Path, sources: str, result: Path, install: Callable[[], None]) -> None:
+    """Skip what is there already; say what takes long."""
+    if result.exists() and stamp.is_file() and stamp.read_text() == sources:
+        return
+    started = time.monotonic()
+    done = threading.Event()
+    ticker = threading.Thread(target=_tick, args=(title, started, done))
+    ticker.start()
+    _say(f"installing {title} ...")
+    try:
+        install()
+    finally:
+        done.set()
+        ticker.join()
+    stamp.write_text(sources)
+    _say(f"installed {title} in {time.monotonic() - started:.0f} s")
+
+
+def _tick(title: str, started: float, done: threading.Event) -> None:
+    while not done.wait(PROGRESS_S):
+        _say(f"  still installing {title}: {time.monotonic() - started:.0f} s")
+
+
+def _call(command: list[str], **environment: str) -> None:
+    with LOG.open("ab") as log:
+        code = subprocess.call(
+            command,
+            cwd=HOME,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, **environment},
+        )
+    if code:
+        last = "\n  ".join(LOG.read_text(errors="replace").splitlines()[-15:])
+        text = f"'{' '.join(command)}' failed with exit code {code}; its last words ({LOG}):"
+        raise StepError(f"{text}\n  {last}")
+
+
+def _digest(*files: Path) -> str:
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
+
+
+def _say(text: str) -> None:
+    print(text, flush=True)  # noqa: T201 - progress of make up
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
