@@ -38,17 +38,32 @@ def admin_settings(site: SiteSpec, ca: Path, certificate: Path) -> ClientSetting
 
 def java_settings(site: SiteSpec, ca: Path, secret: Path) -> dict[str, str]:
     """For Java clients; the JAAS line is read from `secret` by the client, so it is never shown."""
+    return _java_settings(
+        site,
+        ca,
+        {
+            "sasl.jaas.config": f"${{file:{secret}:jaas}}",
+            "config.providers": "file",
+            "config.providers.file.class": (
+                "org.apache.kafka.common.config.provider.FileConfigProvider"
+            ),
+        },
+    )
+
+
+def inline_java_settings(site: SiteSpec, ca: Path, username: str, password: str) -> dict[str, str]:
+    """For Java clients elsewhere: complete in itself, password included."""
+    return _java_settings(site, ca, {"sasl.jaas.config": jaas_line(username, password)})
+
+
+def _java_settings(site: SiteSpec, ca: Path, login: dict[str, str]) -> dict[str, str]:
     return {
         "bootstrap.servers": site.bootstrap,
         "security.protocol": "SASL_SSL",
         "sasl.mechanism": _MECHANISM,
-        "sasl.jaas.config": f"${{file:{secret}:jaas}}",
+        **login,
         "ssl.truststore.type": "PEM",
         "ssl.truststore.location": str(ca),
-        "config.providers": "file",
-        "config.providers.file.class": (
-            "org.apache.kafka.common.config.provider.FileConfigProvider"
-        ),
         **{key: _java_text(value) for key, value in _extra(site, "java").items()},
     }
 

@@ -1,0 +1,55 @@
+"""`millrace check`: are the files right, and what would they create? Starts no engine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from millrace.cli.output import Json, print_json, print_line
+from millrace.core.effects import Effects, effects_of
+from millrace.settings import Settings
+from millrace.specs.loader import load_pipelines, load_sites
+
+
+def check(*, as_json: Json = False) -> None:
+    """Validate all pipeline and site files, and say what each would create.
+
+    Starts nothing and changes nothing. Exit code 2 when something is wrong; every error names
+    the file, the line, the value, and what to write instead.
+    """
+    settings = Settings.from_env(os.environ)
+    layout = settings.layout
+    pipelines, sites = load_pipelines(layout), load_sites(layout)
+    settings.local()
+    effects = [effects_of(pipeline, sites, layout) for pipeline in pipelines]
+    if as_json:
+        print_json(
+            {
+                "sites": {site.name: {"bootstrap": site.bootstrap} for site in sites},
+                "pipelines": {one.pipeline: one.model_dump() for one in effects},
+            }
+        )
+        return
+    for site in sites:
+        where = "a broker on this machine" if site.local else "a remote cluster"
+        print_line(f"site {site.name}: {where} at {site.bootstrap}")
+    for one in effects:
+        _print_effects(one)
+    print_line(f"all is well: {_count(pipelines, 'pipeline')}, {_count(sites, 'site')}")
+
+
+def _print_effects(effects: Effects) -> None:
+    print_line(f"pipeline {effects.pipeline} would create")
+    rows = [
+        ("DAG", effects.dag),
+        *(("topic", topic) for topic in effects.topics),
+        *((f"{layer} table", path) for layer, path in effects.tables.items()),
+        *(("checkpoint", path) for path in effects.checkpoints),
+        ("job", f"{effects.queries} streaming queries, runner {effects.runner}"),
+    ]
+    for kind, what in rows:
+        print_line(f"  {kind:<13} {what}")
+
+
+def _count(things: Sequence[object], noun: str) -> str:
+    return f"{len(things)} {noun}{'' if len(things) == 1 else 's'}"

@@ -1,0 +1,17 @@
+"""Finds what a command's argument names, or says what there is."""
+
+from __future__ import annotations
+
+from millrace.core.errors import MillraceError
+from millrace.core.layout import Layout
+from millrace.core.references import describe_unknown_site
+from millrace.core.site import SiteSpec
+from millrace.specs.loader import load_sites
+
+
+def find_site(layout: Layout, name: str) -> SiteSpec:
+    sites = load_sites(layout)
+    for site in sites:
+        if site.name == name:
+            return site
+    raise MillraceError(describe_unknown_site(name, [site.name for site in sites]))

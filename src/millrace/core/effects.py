@@ -1,0 +1,38 @@
+"""What a pipeline's file will bring into being, said before anything is."""
+
+from __future__ import annotations
+
+from millrace.core.layout import Layout
+from millrace.core.model import Frozen
+from millrace.core.pipeline import PipelineSpec
+from millrace.core.references import sites_of
+from millrace.core.site import SiteSpec
+
+
+class Effects(Frozen):
+    """All that one pipeline creates."""
+
+    pipeline: str
+    dag: str
+    runner: str
+    topics: tuple[str, ...]
+    tables: dict[str, str]
+    checkpoints: tuple[str, ...]
+    queries: int
+
+
+def effects_of(pipeline: PipelineSpec, sites: list[SiteSpec], layout: Layout) -> Effects:
+    mine = sites_of(pipeline, sites)
+    return Effects(
+        pipeline=pipeline.name,
+        dag=pipeline.dag_id,
+        runner=pipeline.runner,
+        topics=tuple(
+            f"{topic}@{site.name} ({pipeline.partitions} partitions)"
+            for site in mine
+            for topic in pipeline.topics
+        ),
+        tables={"bronze": str(layout.table("bronze", pipeline.table))},
+        checkpoints=tuple(str(layout.checkpoint(pipeline.name, site.name)) for site in mine),
+        queries=len(mine),
+    )
