@@ -4,10 +4,29 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
 def write_atomic(path: Path, text: str, mode: int = 0o600) -> None:
+    with _draft(path, text, mode) as draft:
+        draft.replace(path)
+
+
+def write_new(path: Path, text: str, mode: int = 0o600) -> bool:
+    """Write a file that is not there yet. False when somebody else was first; theirs stays."""
+    with _draft(path, text, mode) as draft:
+        try:
+            path.hardlink_to(draft)
+        except FileExistsError:
+            return False
+    return True
+
+
+@contextmanager
+def _draft(path: Path, text: str, mode: int) -> Iterator[Path]:
+    """The text, safe on disk beside its place; what is left of it afterwards goes away."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
@@ -16,10 +35,9 @@ def write_atomic(path: Path, text: str, mode: int = 0o600) -> None:
             file.flush()
             os.fsync(file.fileno())
             os.fchmod(file.fileno(), mode)
-        Path(name).replace(path)
-    except BaseException:
+        yield Path(name)
+    finally:
         Path(name).unlink(missing_ok=True)
-        raise
 
 
 def read_text(path: Path) -> str | None:

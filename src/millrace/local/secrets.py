@@ -1,0 +1,62 @@
+"""Users' passwords: made once, kept in files that only their owner may read."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from millrace.core.errors import MillraceError
+from millrace.core.kafka_client import as_properties, jaas_line
+from millrace.core.layout import Layout
+from millrace.state.files import read_text, write_new
+
+
+@dataclass(frozen=True)
+class Credentials:
+    """A site's user. The password stays out of every repr, and so out of logs."""
+
+    username: str
+    password: str = field(repr=False)
+
+
+class NoCredentialsError(MillraceError):
+    """A user whose password nobody here knows."""
+
+    def __init__(self, site: str, user: str, file: Path, problem: str) -> None:
+        super().__init__(f"user {user!r} of site {site!r}: {file} {problem}")
+
+
+def ensure_user(layout: Layout, site: str, user: str) -> Credentials:
+    """The user's credentials; made when there are none, and never made again."""
+    file = layout.user_secret(site, user)
+    for folder in (layout.secrets, file.parent):
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if not file.exists():
+        write_new(file, _as_text(Credentials(user, secrets.token_urlsafe(24))))
+    return read_user(layout, site, user)
+
+
+def read_user(layout: Layout, site: str, user: str) -> Credentials:
+    file = layout.user_secret(site, user)
+    text = read_text(file)
+    if text is None:
+        known = ", ".join(known_users(layout, site)) or "none"
+        problem = f"is not there (users with a password here: {known}); run 'millrace up' first"
+        raise NoCredentialsError(site, user, file, problem)
+    values = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
+    if not values.get("username") or not values.get("password"):
+        problem = "lacks username or password; delete it, run 'millrace up' to have it made anew"
+        raise NoCredentialsError(site, user, file, problem)
+    return Credentials(values["username"], values["password"])
+
+
+def known_users(layout: Layout, site: str) -> list[str]:
+    """Who has a password here."""
+    return sorted(file.stem for file in (layout.secrets / site).glob("*.properties"))
+
+
+def _as_text(user: Credentials) -> str:
+    jaas = jaas_line(user.username, user.password)
+    values = {"username": user.username, "password": user.password, "jaas": jaas}
+    return as_properties(values) + "\n"
