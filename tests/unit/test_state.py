@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import stat
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from pathlib import Path
+
+from millrace.core.heartbeat import Heartbeat, Phase
+from millrace.state import generations
+from millrace.state.files import write_atomic
+from millrace.state.mailbox import Mailbox
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def test_a_generation_has_one_owner(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(16) as pool:
+        won = list(pool.map(lambda _: generations.claim(tmp_path, 1), range(64)))
+    assert won.count(True) == 1
+
+
+def test_an_older_generation_is_never_claimed_again(tmp_path: Path) -> None:
+    assert generations.claim(tmp_path, 3)
+    assert not generations.claim(tmp_path, 2)
+    assert generations.latest(tmp_path) == 3
+
+
+def test_old_claims_are_forgotten_but_never_the_newest(tmp_path: Path) -> None:
+    for number in range(1, 131):
+        assert generations.claim(tmp_path, number)
+    assert generations.latest(tmp_path) == 130
+    assert len(list(tmp_path.iterdir())) == 100
+
+
+def test_no_folder_is_generation_zero(tmp_path: Path) -> None:
+    assert generations.latest(tmp_path / "nowhere") == 0
+
+
+def test_a_file_is_its_owner_s_alone(tmp_path: Path) -> None:
+    write_atomic(tmp_path / "x", "secret")
+    assert stat.S_IMODE((tmp_path / "x").stat().st_mode) == 0o600
+
+
+def test_a_heartbeat_reads_as_written(tmp_path: Path) -> None:
+    beat = Heartbeat(pipeline="t", generation=3, fingerprint="f", phase=Phase.RUNNING, at=NOW)
+    box = Mailbox(tmp_path)
+    assert box.read_heartbeat() is None
+    box.write_heartbeat(beat)
+    assert box.read_heartbeat() == beat
+
+
+def test_a_damaged_heartbeat_is_no_heartbeat(tmp_path: Path) -> None:
+    (tmp_path / "heartbeat.json").write_text('{"pipeline": "t"')
+    assert Mailbox(tmp_path).read_heartbeat() is None
+
+
+def test_starts_are_kept_in_order_and_bounded(tmp_path: Path) -> None:
+    box = Mailbox(tmp_path)
+    for number in range(1, 103):
+        box.add_start(number, NOW, "exit 137", failure=True)
+    assert [start.generation for start in box.read_starts()] == list(range(3, 103))
