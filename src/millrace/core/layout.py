@@ -59,6 +59,19 @@ class Layout:
         return self.run / "supervisor.sock"
 
     @property
+    def supervisor_pid(self) -> Path:
+        return self.run / "supervisord.pid"
+
+    @property
+    def supervisor_config(self) -> Path:
+        return self.run / "supervisord.conf"
+
+    @property
+    def stack_id(self) -> Path:
+        """What marks the processes of this `var` and of no other."""
+        return self.var / "stack-id"
+
+    @property
     def pki(self) -> Path:
         return self.var / "pki"
 
@@ -92,6 +105,16 @@ class Layout:
     @property
     def postgres(self) -> Path:
         return self.var / "postgres"
+
+    @property
+    def postgres_socket(self) -> Path:
+        """The folder of its socket; it listens nowhere else."""
+        return self.run / "pg"
+
+    @property
+    def postgres_password(self) -> Path:
+        """A pgpass file (0600)."""
+        return self.secrets / "postgres.pgpass"
 
     # What a pipeline owns.
     @property

@@ -18,5 +18,6 @@ class Program:
     environment: dict[str, str] = field(default_factory=dict)
     port: int | None = None
     stop_wait_s: int = 30
+    stop_signal: str = "TERM"
     autostart: bool = True
     autorestart: bool = True

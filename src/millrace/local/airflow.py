@@ -1,0 +1,121 @@
+"""Airflow on this machine: its files, its database's schema, its four components."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import secrets
+import ssl
+import subprocess
+import urllib.request
+from collections.abc import Mapping
+from importlib.metadata import version
+
+from millrace.core.errors import MillraceError
+from millrace.core.layout import Layout
+from millrace.local import postgres
+from millrace.local.airflow_config import USER, AirflowSecrets, render_airflow_config
+from millrace.local.logs import last_lines
+from millrace.local.program import Program
+from millrace.state.files import read_text, write_atomic
+
+API_SERVER = "airflow-api-server"
+_COMPONENTS = {
+    API_SERVER: ("api-server",),
+    "airflow-scheduler": ("scheduler", "--skip-serve-logs"),
+    "airflow-dag-processor": ("dag-processor",),
+    "airflow-triggerer": ("triggerer", "--skip-serve-logs"),
+}
+
+
+def prepare_airflow(layout: Layout, port: int) -> list[Program]:
+    """Write what the components read; they are started once their database is there."""
+    password = _ensure_password(layout)
+    write_atomic(layout.airflow / "passwords.json", json.dumps({USER: password}))
+    databases = {
+        "sql_alchemy_conn": postgres.url(layout, "psycopg2"),
+        "sql_alchemy_conn_async": postgres.url(layout, "asyncpg"),
+    }
+    text = render_airflow_config(layout, port, _ensure_secrets(layout), databases)
+    write_atomic(layout.airflow / "airflow.cfg", text)
+    return [_program(name, words, layout, port) for name, words in _COMPONENTS.items()]
+
+
+def migrate(layout: Layout, environment: Mapping[str, str]) -> None:
+    """Bring the database to this version's schema; a stamp beside it says when that is done."""
+    stamp = layout.postgres / "airflow-version"
+    if read_text(stamp) == version("apache-airflow"):
+        return
+    log = layout.logs / "airflow-migrate.log"
+    with log.open("w") as output:
+        code = subprocess.run(
+            (str(layout.control_bin / "airflow"), "db", "migrate"),
+            env={**environment, **_environment(layout)},
+            cwd=layout.home,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            check=False,
+        ).returncode
+    if code:
+        last = "\n".join(last_lines(log, 20))
+        raise MillraceError(f"airflow db migrate failed with exit code {code} ({log}):\n{last}")
+    write_atomic(stamp, version("apache-airflow"))
+
+
+def unhealthy_parts(layout: Layout, port: int) -> list[str]:
+    """Parts that Airflow itself does not call healthy; the api-server while it does not answer."""
+    context = ssl.create_default_context(cafile=str(layout.ca))
+    question = f"https://127.0.0.1:{port}/api/v2/monitor/health"
+    try:
+        with urllib.request.urlopen(question, context=context, timeout=5) as answer:  # noqa: S310 - https
+            parts = json.load(answer)
+    except (OSError, ValueError):
+        return ["api-server"]
+    return [name for name, part in parts.items() if (part or {}).get("status") != "healthy"]
+
+
+def _program(name: str, words: tuple[str, ...], layout: Layout, port: int) -> Program:
+    return Program(
+        name=name,
+        command=(str(layout.control_bin / "airflow"), *words),
+        directory=layout.home,
+        log=layout.logs / f"{name}.log",
+        priority=20,
+        environment=_environment(layout),
+        port=port if name == API_SERVER else None,
+        autostart=False,
+    )
+
+
+def _environment(layout: Layout) -> dict[str, str]:
+    return {
+        "AIRFLOW_HOME": str(layout.airflow),
+        "PYTHONPATH": str(layout.home),
+        # Process titles are written over the environment, by which processes are found.
+        "SPT_NOENV": "1",
+        "NO_COLOR": "1",
+    }
+
+
+def _ensure_password(layout: Layout) -> str:
+    password = read_text(layout.airflow_password)
+    if not password:
+        password = secrets.token_urlsafe(15)
+        write_atomic(layout.airflow_password, password + "\n")
+    return password.strip()
+
+
+def _ensure_secrets(layout: Layout) -> AirflowSecrets:
+    file = layout.secrets / "airflow.json"
+    text = read_text(file)
+    if text:
+        return AirflowSecrets(**json.loads(text))
+    made = AirflowSecrets(
+        jwt=secrets.token_urlsafe(64),
+        session=secrets.token_urlsafe(32),
+        fernet=base64.urlsafe_b64encode(os.urandom(32)).decode(),
+    )
+    write_atomic(file, json.dumps(vars(made)))
+    return made

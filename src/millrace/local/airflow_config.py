@@ -1,0 +1,85 @@
+"""What Airflow is told, as the text of `airflow.cfg`: a pure function."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from millrace.core.layout import Layout
+
+USER = "admin"
+
+
+@dataclass(frozen=True)
+class AirflowSecrets:
+    """Made once; what they protect is lost with them."""
+
+    jwt: str
+    session: str
+    fernet: str
+
+
+def render_airflow_config(
+    layout: Layout, port: int, secrets: AirflowSecrets, databases: Mapping[str, str]
+) -> str:
+    """`databases`: the `[database]` settings that say where Postgres is."""
+    sections = {
+        "core": _core(layout, secrets, port),
+        "database": {**databases, "load_default_connections": False},
+        "logging": {"base_log_folder": layout.airflow / "logs", "colored_console_log": False},
+        "usage_data_collection": {"enabled": False},
+        "api": _api(layout, port, secrets),
+        "api_auth": {"jwt_secret": secrets.jwt},
+        "scheduler": {
+            "enable_health_check": False,
+            "scheduler_idle_sleep_time": 1,
+            "scheduler_heartbeat_sec": 10,
+            "job_heartbeat_sec": 10,
+            "catchup_by_default": False,
+        },
+        "dag_processor": {
+            "refresh_interval": 10,
+            "bundle_refresh_check_interval": 10,
+            "min_file_process_interval": 30,
+            "parsing_processes": 1,
+        },
+        "triggerer": {"job_heartbeat_sec": 10},
+    }
+    return "\n".join(_section(name, values) for name, values in sections.items())
+
+
+def _core(layout: Layout, secrets: AirflowSecrets, port: int) -> dict[str, object]:
+    return {
+        "dags_folder": layout.home / "dags",
+        "plugins_folder": layout.home / "plugins",
+        "executor": "LocalExecutor",
+        "parallelism": 4,
+        "load_examples": False,
+        "dags_are_paused_at_creation": True,
+        "fernet_key": secrets.fernet,
+        "simple_auth_manager_users": f"{USER}:admin",
+        "simple_auth_manager_passwords_file": layout.airflow / "passwords.json",
+        "execution_api_server_url": f"https://127.0.0.1:{port}/execution/",
+    }
+
+
+def _api(layout: Layout, port: int, secrets: AirflowSecrets) -> dict[str, object]:
+    certificates = layout.pki / "airflow"
+    return {
+        "host": "127.0.0.1",
+        "port": port,
+        "base_url": f"https://127.0.0.1:{port}",
+        "workers": 1,
+        "secret_key": secrets.session,
+        # The chain ends with our CA, which is how tasks come to trust the server.
+        "ssl_cert": certificates / "cert.pem",
+        "ssl_key": certificates / "key.pem",
+        "client_use_public_certs": False,
+        "expose_config": False,
+    }
+
+
+def _section(name: str, values: Mapping[str, object]) -> str:
+    # configparser reads % as the start of a reference.
+    lines = (f"{key} = {str(value).replace('%', '%%')}" for key, value in values.items())
+    return "\n".join((f"[{name}]", *lines, ""))
