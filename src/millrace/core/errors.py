@@ -52,3 +52,7 @@ class SpecErrors(MillraceError):
 
 class JobFailedError(MillraceError):
     """A job cannot be kept running; the text holds exit code, cause and last lines."""
+
+
+class TransientError(MillraceError):
+    """May pass by itself, such as a broker that is not up yet: worth another try."""

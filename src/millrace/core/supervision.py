@@ -36,6 +36,7 @@ class Decision:
     action: Action
     reason: str
     failure: bool = False
+    retry_at: datetime | None = None  # with GIVE_UP: when the budget allows the next start
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ def decide(seen: Observation, policy: Supervise) -> Decision:
     if seen.status.state == JobState.RUNNING:
         return _decide_running(seen, policy)
     if seen.status.state == JobState.DEAD:
-        return _within_budget(seen, policy, Action.START, describe_death(seen))
+        return _decide_dead(seen, policy)
     cause = "first start" if seen.status.state == JobState.ABSENT else "it was stopped"
     return Decision(Action.START, cause)
 
@@ -72,6 +73,14 @@ def _decide_running(seen: Observation, policy: Supervise) -> Decision:
             seen, policy, Action.RESTART, f"no heartbeat for {silent_s:.0f} s, the process hangs"
         )
     return Decision(Action.KEEP, "running")
+
+
+def _decide_dead(seen: Observation, policy: Supervise) -> Decision:
+    death = describe_death(seen)
+    if seen.status.fingerprint != seen.wanted_fingerprint:
+        # Changed files may well hold the cure, so this start is not one of the budget's.
+        return Decision(Action.START, f"{death}; its files changed since")
+    return _within_budget(seen, policy, Action.START, death)
 
 
 def _silent_s(seen: Observation) -> float:
@@ -108,4 +117,4 @@ def _within_budget(seen: Observation, policy: Supervise, action: Action, reason:
         f" (restarts_per_hour: {policy.restarts_per_hour}),"
         f" the next try is at {free_at:%H:%M:%S} UTC"
     )
-    return Decision(Action.GIVE_UP, f"{reason}; {budget}", failure=True)
+    return Decision(Action.GIVE_UP, f"{reason}; {budget}", failure=True, retry_at=free_at)

@@ -1,0 +1,84 @@
+"""From pipeline files to DAGs. A DAG's shape is data; one function turns it into operators."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from airflow.sdk import DAG
+
+from millrace.core.errors import MillraceError
+from millrace.core.layout import Layout
+from millrace.core.pipeline import PipelineSpec
+from millrace.specs.loader import load_file, pipeline_files
+from millrace_airflow.deployment import recall
+from millrace_airflow.docs import pipeline_doc
+from millrace_airflow.operators import (
+    DeployOperator,
+    PipelineOperator,
+    ProvisionOperator,
+    SuperviseOperator,
+)
+
+# `airflow db clean` removes runs by their start, however alive: so no run lasts for ever.
+_SHIFT = timedelta(hours=12)
+# 5 + 10 + 20 + 40 + 60 s: a broker that starts with us is there by then.
+_PATIENCE = {
+    "retries": 5,
+    "retry_delay": timedelta(seconds=5),
+    "retry_exponential_backoff": True,
+    "max_retry_delay": timedelta(minutes=1),
+}
+
+
+@dataclass(frozen=True)
+class Task:
+    """One box of a DAG, run after the one before it."""
+
+    task_id: str
+    operator: type[PipelineOperator]
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+
+PIPELINE = (
+    Task("provision", ProvisionOperator, _PATIENCE),
+    Task("deploy", DeployOperator),
+    Task("supervise", SuperviseOperator, {"shift": _SHIFT}),
+)
+
+
+def pipeline_dags(layout: Layout, only: str | None = None) -> dict[str, DAG]:
+    """The DAG of every pipeline that can be read, or once could; `only` the one of that id."""
+    names = [file.stem for file in pipeline_files(layout)]
+    specs = [_read(layout, name) for name in names if only in (None, f"pipeline.{name}")]
+    return {spec.dag_id: build_dag(spec) for spec in specs if spec}
+
+
+def _read(layout: Layout, name: str) -> PipelineSpec | None:
+    try:
+        return load_file(layout.pipelines / f"{name}.yaml", PipelineSpec)
+    except MillraceError:  # dags/check_files.py says what is wrong
+        last_good = recall(layout, name)
+        return last_good.pipeline if last_good else None
+
+
+def build_dag(spec: PipelineSpec) -> DAG:
+    with DAG(
+        spec.dag_id,
+        description=f"{', '.join(spec.topics)} to bronze.{spec.table}",
+        doc_md=pipeline_doc(spec),
+        schedule="@continuous",
+        max_active_runs=1,
+        catchup=False,
+        is_paused_upon_creation=False,
+        tags={"pipeline", spec.runner},
+    ) as dag:
+        before = None
+        for task in PIPELINE:
+            made = task.operator(task_id=task.task_id, pipeline=spec.name, **task.arguments)
+            if before:
+                before >> made
+            before = made
+    return dag

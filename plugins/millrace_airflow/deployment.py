@@ -1,0 +1,69 @@
+"""What is to run: a pipeline and its sites, as read from the files, or as they were last good.
+
+What was provisioned is remembered beside the job. So all tasks of a run mean the same, and a file
+that an operator breaks takes nothing away from a pipeline that runs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+
+from pydantic import ValidationError
+
+from millrace.core.errors import MillraceError
+from millrace.core.job import JobSpec, plan_ingest
+from millrace.core.layout import Layout
+from millrace.core.model import Frozen
+from millrace.core.pipeline import PipelineSpec
+from millrace.core.references import sites_of
+from millrace.core.site import SiteSpec
+from millrace.specs.loader import load_pipeline, load_sites
+from millrace.state.files import read_text, write_atomic
+
+log = logging.getLogger(__name__)
+
+_FILE = "deployment.json"
+
+
+class Deployment(Frozen):
+    pipeline: PipelineSpec
+    sites: tuple[SiteSpec, ...]
+
+    @property
+    def digest(self) -> str:
+        """Changes with every value in the files, also with those that the job never sees."""
+        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:16]
+
+    def job(self, layout: Layout) -> JobSpec:
+        return plan_ingest(self.pipeline, list(self.sites), layout)
+
+
+def read_deployment(layout: Layout, name: str) -> Deployment:
+    pipeline = load_pipeline(layout, layout.pipelines / f"{name}.yaml")
+    return Deployment(pipeline=pipeline, sites=tuple(sites_of(pipeline, load_sites(layout))))
+
+
+def remember(layout: Layout, deployment: Deployment) -> None:
+    folder = layout.job(deployment.pipeline.name)
+    write_atomic(folder / _FILE, deployment.model_dump_json(indent=2))
+
+
+def recall(layout: Layout, name: str) -> Deployment | None:
+    """What was provisioned last; None also for a file of an older version of Millrace."""
+    text = read_text(layout.job(name) / _FILE)
+    try:
+        return Deployment.model_validate_json(text) if text else None
+    except ValidationError:
+        return None
+
+
+def read_or_recall(layout: Layout, name: str) -> Deployment:
+    try:
+        return read_deployment(layout, name)
+    except MillraceError as error:
+        last_good = recall(layout, name)
+        if last_good is None:
+            raise
+        log.warning("the files as they were last good stay in force, because %s", error)
+        return last_good

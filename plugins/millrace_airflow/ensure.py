@@ -1,0 +1,116 @@
+"""Keeps a job as its files want it: look, decide, act, and say why."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from millrace.core.errors import JobFailedError
+from millrace.core.job import JobSpec, JobStatus, Runner
+from millrace.core.layout import Layout
+from millrace.core.supervision import Action, Decision, Observation, decide
+from millrace.state.mailbox import Mailbox
+from millrace_airflow.deployment import Deployment
+from millrace_airflow.runners import load_runner
+
+log = logging.getLogger(__name__)
+
+# A batch is finished, never torn: a graceful stop may take as long as the slowest batch.
+STOP_TIMEOUT_S = 120.0
+_LOG_LINES = 30
+
+Clock = Callable[[], datetime]
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class BudgetUsedUpError(JobFailedError):
+    """The job died more often than `supervise.restarts_per_hour` allows."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What was done for a job, and how it stands now."""
+
+    decision: Decision
+    status: JobStatus
+
+    @property
+    def verb(self) -> str:
+        verbs = {Action.KEEP: "adopted", Action.START: "started"}
+        return verbs.get(self.decision.action, "replaced")
+
+    def as_xcom(self) -> dict[str, str | int | None]:
+        return {
+            "what": self.verb,
+            "why": self.decision.reason,
+            "generation": self.status.generation,
+            "pid": self.status.pid,
+        }
+
+
+class Keeper:
+    """Looks after the job of one deployment."""
+
+    def __init__(self, deployment: Deployment, layout: Layout, clock: Clock = utc_now) -> None:
+        self.name = deployment.pipeline.name
+        self.policy = deployment.pipeline.supervise
+        self.mailbox = Mailbox(layout.job(self.name))
+        self._job: JobSpec = deployment.job(layout)
+        self._runner: Runner = load_runner(deployment.pipeline.runner, layout)
+        self._clock = clock
+
+    def look(self) -> tuple[JobStatus, Decision]:
+        status = self._runner.status(self.name)
+        seen = Observation(
+            now=self._clock(),
+            status=status,
+            heartbeat=self.mailbox.read_heartbeat(),
+            wanted_fingerprint=self._job.fingerprint,
+            starts=self.mailbox.read_starts(),
+        )
+        return status, decide(seen, self.policy)
+
+    def ensure(self) -> Outcome:
+        status, decision = self.look()
+        if decision.action == Action.KEEP:
+            return Outcome(decision, status)
+        if decision.failure:
+            self._tell_failure(decision.reason)
+        if decision.action == Action.GIVE_UP:
+            raise BudgetUsedUpError(self._farewell(decision.reason))
+        if decision.action in (Action.RESTART, Action.REPLACE):
+            log.info("stopping generation %s: %s", status.generation, decision.reason)
+            self.stop()
+        return Outcome(decision, self._start(decision))
+
+    def stop(self) -> JobStatus:
+        return self._runner.stop(self.name, STOP_TIMEOUT_S)
+
+    def _start(self, decision: Decision) -> JobStatus:
+        status = self._runner.start(self._job.model_copy(update={"reason": decision.reason}))
+        if self._is_new(status):
+            self.mailbox.add_start(
+                status.generation, self._clock(), decision.reason, failure=decision.failure
+            )
+            log.info(
+                "started: generation=%s pid=%s: %s", status.generation, status.pid, decision.reason
+            )
+        return status
+
+    def _is_new(self, status: JobStatus) -> bool:
+        """False when another start came first: its job is ours, and counted already."""
+        return all(start.generation != status.generation for start in self.mailbox.read_starts())
+
+    def _tell_failure(self, reason: str) -> None:
+        log.error("the job of pipeline %s failed: %s", self.name, reason)
+        for line in self._runner.log_tail(self.name, _LOG_LINES):
+            log.error("its log: %s", line)
+
+    def _farewell(self, reason: str) -> str:
+        tail = "\n".join(self._runner.log_tail(self.name, 10))
+        return f"pipeline {self.name}: {reason}\nThe last lines of its log:\n{tail}"

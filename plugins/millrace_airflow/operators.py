@@ -1,0 +1,134 @@
+"""The three tasks of a pipeline: provision, deploy, supervise."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+
+from airflow.providers.standard.triggers.temporal import DateTimeTrigger
+from airflow.sdk import BaseOperator, Context
+from airflow.sdk.exceptions import AirflowException, AirflowFailException
+
+from millrace.core.errors import MillraceError, TransientError
+from millrace.core.layout import Layout
+from millrace.settings import Settings
+from millrace_airflow.deployment import Deployment, read_or_recall, recall
+from millrace_airflow.ensure import BudgetUsedUpError, Keeper, utc_now
+from millrace_airflow.holdoff import begins_at
+from millrace_airflow.triggers import BudgetTrigger, JobTrigger
+from millrace_airflow.watch import Event
+
+
+@contextmanager
+def said_plainly() -> Iterator[None]:
+    """A user's error fails the task with its message; only what may pass is tried again."""
+    try:
+        yield
+    except TransientError as error:
+        raise AirflowException(str(error)) from error
+    except MillraceError as error:
+        raise AirflowFailException(str(error)) from error
+
+
+class PipelineOperator(BaseOperator):
+    """A task about one pipeline."""
+
+    def __init__(self, *, pipeline: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.pipeline = pipeline
+
+    @property
+    def layout(self) -> Layout:
+        return Settings.from_env(os.environ).layout
+
+    def deployment(self) -> Deployment:
+        """What this run's first task provisioned."""
+        return recall(self.layout, self.pipeline) or read_or_recall(self.layout, self.pipeline)
+
+
+class ProvisionOperator(PipelineOperator):
+    """Makes topics, users, ACLs, tables and checkpoint folders."""
+
+    def execute(self, context: Context) -> list[str]:
+        previous = context["ti"].get_previous_dagrun()
+        resume_at = (
+            previous
+            and previous.start_date
+            and begins_at(previous.state, previous.start_date, previous.end_date)
+        )
+        if resume_at and resume_at > utc_now():
+            self.log.info("the last run failed right away; waiting until %s", resume_at)
+            self.defer(trigger=DateTimeTrigger(moment=resume_at), method_name="provision")
+        return self.provision(context)
+
+    def provision(self, context: Context, event: object = None) -> list[str]:
+        from millrace_airflow.provision import provision
+
+        ti = context["ti"]
+        with said_plainly():
+            changes = provision(
+                read_or_recall(self.layout, self.pipeline),
+                self.layout,
+                last_try=ti.try_number > ti.max_tries,
+            )
+        for change in changes or ["nothing to change"]:
+            self.log.info("%s", change)
+        return changes
+
+
+class DeployOperator(PipelineOperator):
+    """Starts the job, adopts the one that runs, or replaces one that runs other files."""
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        try:
+            with said_plainly():
+                outcome = Keeper(self.deployment(), self.layout).ensure()
+        except AirflowFailException as error:
+            if isinstance(error.__cause__, BudgetUsedUpError):
+                self._wait(str(error))
+            raise
+        self.log.info("%s: %s", outcome.verb, outcome.decision.reason)
+        return outcome.as_xcom()
+
+    def _wait(self, why: str) -> None:
+        self.log.error("%s", why)
+        self.log.info("waiting until the next try is allowed, or a file changes")
+        trigger = BudgetTrigger(
+            self.pipeline, self.deployment().digest, ends_at=utc_now().isoformat()
+        )
+        self.defer(trigger=trigger, method_name="resume")
+
+    def resume(self, context: Context, event: Event) -> dict[str, Any]:
+        if event["status"] == "failed":
+            raise AirflowFailException(event["reason"])
+        if event["status"] == "changed":
+            self.log.info("%s", event["reason"])
+            return {"what": "nothing", "why": event["reason"]}
+        return self.execute(context)
+
+    def on_kill(self) -> None:
+        # Airflow kills this process after 5 s; by then the job was asked to finish its batch.
+        Keeper(self.deployment(), self.layout).stop()
+
+
+class SuperviseOperator(PipelineOperator):
+    """Watches the job for one shift; the trigger restarts it when it dies."""
+
+    def __init__(self, *, shift: timedelta, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.shift = shift
+
+    def execute(self, context: Context) -> None:
+        ends_at = utc_now() + self.shift
+        self.log.info("watching until %s, or until a file changes", ends_at)
+        trigger = JobTrigger(self.pipeline, self.deployment().digest, ends_at.isoformat())
+        self.defer(trigger=trigger, method_name="resume")
+
+    def resume(self, context: Context, event: Event) -> str:
+        if event["status"] == "failed":
+            raise AirflowFailException(event["reason"])
+        self.log.info("%s", event["reason"])
+        return event["reason"]

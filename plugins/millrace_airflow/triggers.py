@@ -1,0 +1,84 @@
+"""What runs in the triggerer while a task waits. A trigger is also what restarts a dead job.
+
+The way over a worker (an event, a scheduled task, a start) costs seconds and needs the scheduler
+to be alive, so the trigger restarts the job by itself; its lines stand in the task's log.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import AsyncIterator
+from datetime import datetime
+from typing import Any
+
+from airflow.triggers.base import BaseTrigger, TriggerEvent
+
+from millrace.settings import Settings
+from millrace_airflow.watch import Event, Watch
+
+
+class JobTrigger(BaseTrigger):
+    """Watches a job for one shift. Marking the task failed (or clearing it) stops the job."""
+
+    def __init__(self, pipeline: str, digest: str, ends_at: str, poll_s: float = 2.0) -> None:
+        super().__init__()
+        self.pipeline = pipeline
+        self.digest = digest
+        # A moment, not a span: a triggerer that takes over must not begin the shift anew.
+        self.ends_at = ends_at
+        self.poll_s = poll_s
+        self._watch: Watch | None = None
+        # A look that starts the job must not overtake the stop that a person asked for.
+        self._one_at_a_time = threading.Lock()
+        self._stopped = False
+
+    def serialize(self) -> tuple[str, dict[str, Any]]:
+        return (
+            f"{type(self).__module__}.{type(self).__qualname__}",
+            {
+                "pipeline": self.pipeline,
+                "digest": self.digest,
+                "ends_at": self.ends_at,
+                "poll_s": self.poll_s,
+            },
+        )
+
+    async def run(self) -> AsyncIterator[TriggerEvent]:
+        while True:
+            event = await asyncio.to_thread(self._look)
+            if event:
+                yield TriggerEvent(event)
+                return
+            await asyncio.sleep(self.poll_s)
+
+    async def on_kill(self) -> None:
+        # Airflow waits 30 s for this; the thread goes on past that, until the batch is finished.
+        await asyncio.to_thread(self._stop)
+
+    def _look(self) -> Event | None:
+        with self._one_at_a_time:
+            return None if self._stopped else self.look(self._the_watch())
+
+    def _stop(self) -> None:
+        with self._one_at_a_time:
+            self._stopped = True
+            self._the_watch().stop()
+
+    def look(self, watch: Watch) -> Event | None:
+        return watch.look()
+
+    def _the_watch(self) -> Watch:
+        if self._watch is None:
+            layout = Settings.from_env(os.environ).layout
+            ends_at = datetime.fromisoformat(self.ends_at)
+            self._watch = Watch(self.pipeline, self.digest, ends_at, layout)
+        return self._watch
+
+
+class BudgetTrigger(JobTrigger):
+    """Waits until a job whose restarts are used up may be started again."""
+
+    def look(self, watch: Watch) -> Event | None:
+        return watch.may_start()

@@ -1,0 +1,121 @@
+"""One supervisor's shift over one job, a look at a time; knows nothing of Airflow."""
+
+from __future__ import annotations
+
+import logging
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from millrace.core.errors import MillraceError
+from millrace.core.heartbeat import Heartbeat
+from millrace.core.layout import Layout
+from millrace.core.supervision import Action
+from millrace_airflow.deployment import Deployment, read_or_recall, recall
+from millrace_airflow.ensure import Clock, Keeper, Outcome, utc_now
+
+log = logging.getLogger(__name__)
+
+_SUMMARY_EVERY = timedelta(minutes=5)
+
+Event = dict[str, str]
+CHANGED: Event = {"status": "changed", "reason": "its files changed; the next run deploys them"}
+
+
+class Watch:
+    """Keeps a job running until its files change, its shift ends, or it cannot be kept."""
+
+    def __init__(
+        self, name: str, digest: str, ends_at: datetime, layout: Layout, clock: Clock = utc_now
+    ) -> None:
+        self.name = name
+        self._digest = digest
+        self._ends_at = ends_at
+        self._files = SpecFiles(name, layout)
+        self._layout = layout
+        self._clock = clock
+        self._next_summary = clock()
+
+    def look(self) -> Event | None:
+        """None while all is as it should be; otherwise what ends this shift."""
+        try:
+            deployment = self._files.deployment()
+            if deployment.digest != self._digest:
+                return CHANGED
+            if self._clock() >= self._ends_at:
+                return {"status": "handover", "reason": "the shift is over"}
+            keeper = self._keeper(deployment)
+            self._summarise(keeper, keeper.ensure())
+        except MillraceError as error:
+            return {"status": "failed", "reason": str(error)}
+        return None
+
+    def may_start(self) -> Event | None:
+        """For a job whose budget is used up: an event as soon as it may be tried again."""
+        try:
+            deployment = self._files.deployment()
+            if deployment.digest != self._digest:
+                return CHANGED
+            _, decision = self._keeper(deployment).look()
+        except MillraceError as error:
+            return {"status": "failed", "reason": str(error)}
+        if decision.action == Action.GIVE_UP:
+            return None
+        return {"status": "allowed", "reason": decision.reason}
+
+    def stop(self) -> None:
+        log.info("stopping the job; a batch that runs is finished first")
+        deployment = recall(self._layout, self.name) or self._files.deployment()
+        status = self._keeper(deployment).stop()
+        log.info("the job is %s: exit_code=%s", status.state, status.exit_code)
+
+    def _keeper(self, deployment: Deployment) -> Keeper:
+        return Keeper(deployment, self._layout, self._clock)
+
+    def _summarise(self, keeper: Keeper, outcome: Outcome) -> None:
+        now = self._clock()
+        if now < self._next_summary:
+            return
+        self._next_summary = now + _SUMMARY_EVERY
+        beat = keeper.mailbox.read_heartbeat()
+        if beat is None or beat.generation != outcome.status.generation:
+            log.info("generation=%s has not reported yet", outcome.status.generation)
+            return
+        log.info("%s", describe(beat, outcome, now))
+        if beat.lag_s(now) > keeper.policy.max_lag.total_seconds():
+            log.warning("max_lag=%s s is exceeded", keeper.policy.max_lag.total_seconds())
+
+
+def describe(beat: Heartbeat, outcome: Outcome, now: datetime) -> str:
+    return (
+        f"{beat.phase}: generation={beat.generation} pid={outcome.status.pid}"
+        f" rows_per_s={beat.rows_per_s:.1f} lag_records={beat.lag_records}"
+        f" lag_s={beat.lag_s(now):.1f} heartbeat_age_s={beat.age_s(now):.0f}"
+    )
+
+
+class SpecFiles:
+    """Reads a pipeline's files again only when one of them was touched."""
+
+    def __init__(self, name: str, layout: Layout) -> None:
+        self._name = name
+        self._layout = layout
+        self._stamp: object = None
+        self._deployment: Deployment | None = None
+
+    def deployment(self) -> Deployment:
+        stamp = self._stamp_now()
+        if self._deployment is None or stamp != self._stamp:
+            self._deployment = read_or_recall(self._layout, self._name)
+            self._stamp = stamp
+        return self._deployment
+
+    def _stamp_now(self) -> list[tuple[str, int]]:
+        files = [self._layout.pipelines / f"{self._name}.yaml", *self._layout.sites.glob("*.yaml")]
+        return sorted((file.name, _mtime_ns(file)) for file in files)
+
+
+def _mtime_ns(file: Path) -> int:
+    try:
+        return file.stat().st_mtime_ns
+    except FileNotFoundError:
+        return 0
