@@ -1,0 +1,192 @@
+"""Provisioning decides: what a site should have, what it has, and what is to be done.
+
+Nothing is ever taken away: a topic's data and a user's rights are not ours to lose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import Field
+
+from millrace.core.errors import MillraceError
+from millrace.core.model import Frozen
+from millrace.core.pipeline import PipelineSpec
+from millrace.core.site import SiteSpec
+
+INGEST, APP, SIMULATOR = "ingest", "app", "simulator"
+
+
+class Resource(StrEnum):
+    TOPIC = "topic"
+    GROUP = "group"
+    TRANSACTIONAL_ID = "transactional id"
+
+
+class Operation(StrEnum):
+    READ = "read"
+    WRITE = "write"
+    DESCRIBE = "describe"
+
+
+class Acl(Frozen):
+    """One right of one user. `prefixed`: on every resource whose name begins so."""
+
+    user: str
+    operation: Operation
+    resource: Resource
+    name: str
+    prefixed: bool = False
+
+    def __str__(self) -> str:
+        name = f"{self.name}*" if self.prefixed else self.name
+        return f"{self.user} may {self.operation} {self.resource} {name}"
+
+
+class Topic(Frozen):
+    """A topic; of its settings only those that are asked for."""
+
+    name: str
+    partitions: int
+    settings: dict[str, str] = Field(default_factory=dict)
+
+
+class Wanted(Frozen):
+    users: tuple[str, ...] = ()
+    topics: tuple[Topic, ...] = ()
+    acls: tuple[Acl, ...] = ()
+
+
+class Actual(Frozen):
+    users: frozenset[str] = frozenset()
+    topics: tuple[Topic, ...] = ()
+    acls: frozenset[Acl] = frozenset()
+
+
+class CreateUser(Frozen):
+    kind: Literal["create user"] = "create user"
+    user: str
+
+    def __str__(self) -> str:
+        return f"user {self.user}: created"
+
+
+class CreateTopic(Frozen):
+    kind: Literal["create topic"] = "create topic"
+    topic: Topic
+
+    def __str__(self) -> str:
+        return f"topic {self.topic.name}: created with {self.topic.partitions} partitions"
+
+
+class GrowTopic(Frozen):
+    kind: Literal["grow topic"] = "grow topic"
+    topic: str
+    partitions: int
+    before: int
+
+    def __str__(self) -> str:
+        return f"topic {self.topic}: grown from {self.before} to {self.partitions} partitions"
+
+
+class AlterTopic(Frozen):
+    kind: Literal["alter topic"] = "alter topic"
+    topic: str
+    settings: dict[str, str]
+
+    def __str__(self) -> str:
+        settings = ", ".join(f"{key}={value}" for key, value in sorted(self.settings.items()))
+        return f"topic {self.topic}: set {settings}"
+
+
+class CreateAcl(Frozen):
+    kind: Literal["create acl"] = "create acl"
+    acl: Acl
+
+    def __str__(self) -> str:
+        return f"right: {self.acl}"
+
+
+Change = CreateUser | CreateTopic | GrowTopic | AlterTopic | CreateAcl
+
+
+class FewerPartitionsError(MillraceError):
+    """Kafka cannot take partitions away from a topic."""
+
+    def __init__(self, topic: str, wanted: int, actual: int) -> None:
+        super().__init__(
+            f"topic {topic!r} has {actual} partitions and cannot shrink to partitions={wanted};"
+            f" write partitions: {actual}, or take a new topic"
+        )
+
+
+def plan_changes(wanted: Wanted, actual: Actual) -> tuple[Change, ...]:
+    """What turns `actual` into `wanted`; nothing when it already is."""
+    users = [CreateUser(user=user) for user in wanted.users if user not in actual.users]
+    existing = {topic.name: topic for topic in actual.topics}
+    topics = [
+        change for topic in wanted.topics for change in _plan_topic(topic, existing.get(topic.name))
+    ]
+    acls = [CreateAcl(acl=acl) for acl in wanted.acls if acl not in actual.acls]
+    return (*users, *topics, *acls)
+
+
+def _plan_topic(wanted: Topic, actual: Topic | None) -> Iterable[Change]:
+    if actual is None:
+        yield CreateTopic(topic=wanted)
+        return
+    if wanted.partitions < actual.partitions:
+        raise FewerPartitionsError(wanted.name, wanted.partitions, actual.partitions)
+    if wanted.partitions > actual.partitions:
+        yield GrowTopic(topic=wanted.name, partitions=wanted.partitions, before=actual.partitions)
+    differing = dict(wanted.settings.items() - actual.settings.items())
+    if differing:
+        yield AlterTopic(topic=wanted.name, settings=differing)
+
+
+def wanted_for_site(site: SiteSpec, pipelines: Iterable[PipelineSpec]) -> Wanted:
+    """Topics, users and rights that the pipelines need at a site."""
+    here = [p for p in pipelines if p.sites == "all" or site.name in p.sites]
+    partitions: dict[str, int] = {}
+    for pipeline in here:
+        for topic in pipeline.topics:
+            partitions[topic] = max(pipeline.partitions, partitions.get(topic, 1))
+    names = sorted(partitions)
+    return Wanted(
+        users=(INGEST, APP, SIMULATOR),
+        topics=tuple(Topic(name=name, partitions=partitions[name]) for name in names),
+        acls=(*_ingest_acls(names), *_app_acls(names), *_simulator_acls(names)),
+    )
+
+
+def _ingest_acls(topics: list[str]) -> list[Acl]:
+    reads = _on_topics(INGEST, topics, Operation.READ, Operation.DESCRIBE)
+    return [*reads, _prefixed(INGEST, Operation.READ, Resource.GROUP, "millrace-")]
+
+
+def _app_acls(topics: list[str]) -> list[Acl]:
+    """The operator's own clients: any group, and transactions under names of their own."""
+    return [
+        *_on_topics(APP, topics, Operation.READ, Operation.WRITE, Operation.DESCRIBE),
+        Acl(user=APP, operation=Operation.READ, resource=Resource.GROUP, name="*"),
+        _prefixed(APP, Operation.WRITE, Resource.TRANSACTIONAL_ID, APP),
+        _prefixed(APP, Operation.DESCRIBE, Resource.TRANSACTIONAL_ID, APP),
+    ]
+
+
+def _simulator_acls(topics: list[str]) -> list[Acl]:
+    return _on_topics(SIMULATOR, topics, Operation.WRITE, Operation.DESCRIBE)
+
+
+def _on_topics(user: str, topics: list[str], *operations: Operation) -> list[Acl]:
+    return [
+        Acl(user=user, operation=operation, resource=Resource.TOPIC, name=topic)
+        for topic in topics
+        for operation in operations
+    ]
+
+
+def _prefixed(user: str, operation: Operation, resource: Resource, name: str) -> Acl:
+    return Acl(user=user, operation=operation, resource=resource, name=name, prefixed=True)

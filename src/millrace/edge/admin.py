@@ -1,0 +1,157 @@
+"""A site seen and changed by its administrator; knows Kafka's words, decides nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import singledispatchmethod
+from typing import Any
+
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import (
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    NewPartitions,
+    NewTopic,
+    ScramCredentialInfo,
+    ScramMechanism,
+    UserScramCredentialUpsertion,
+)
+
+from millrace.core.provision import (
+    Acl,
+    Actual,
+    AlterTopic,
+    Change,
+    CreateAcl,
+    CreateTopic,
+    CreateUser,
+    GrowTopic,
+    Topic,
+)
+from millrace.core.site import ClientSettings, SiteSpec
+from millrace.edge.acls import EVERY_ACL, kafka_acl, our_acl
+from millrace.edge.errors import Watch, watched
+
+_SCRAM_ROUNDS = 4096
+
+
+class Admin:
+    """One site's administrator. Every failure is a SiteError, except `is_conflict` ones."""
+
+    def __init__(
+        self,
+        site: SiteSpec,
+        settings: ClientSettings,
+        password_of: Callable[[str], str],
+        timeout_s: float = 15.0,
+    ) -> None:
+        self._watch = Watch(site, settings)
+        self._client = AdminClient(watched(settings, self._watch))
+        self._password_of = password_of
+        self._timeout_s = timeout_s
+
+    def observe(self, topics: Iterable[str]) -> Actual:
+        """What there is; settings of the named topics only."""
+        names = set(topics)
+        partitions = self._partitions()
+        settings = self._settings_of(sorted(names & partitions.keys()))
+        return Actual(
+            users=self._users(),
+            topics=tuple(
+                Topic(name=name, partitions=count, settings=settings.get(name, {}))
+                for name, count in sorted(partitions.items())
+            ),
+            acls=self._acls(),
+        )
+
+    def _partitions(self) -> dict[str, int]:
+        try:
+            metadata = self._client.list_topics(timeout=self._timeout_s)
+        except KafkaException as error:
+            raise self._watch.explain(error.args[0]) from error
+        return {name: len(topic.partitions) for name, topic in metadata.topics.items()}
+
+    def _settings_of(self, topics: list[str]) -> dict[str, dict[str, str]]:
+        if not topics:
+            return {}
+        resources = [ConfigResource(ConfigResource.Type.TOPIC, name) for name in topics]
+        found = self._client.describe_configs(resources, request_timeout=self._timeout_s)
+        return {
+            resource.name: {key: entry.value for key, entry in self._wait(future).items()}
+            for resource, future in found.items()
+        }
+
+    def _users(self) -> frozenset[str]:
+        users = self._wait(self._client.describe_user_scram_credentials())
+        return frozenset(
+            user
+            for user, described in users.items()
+            if any(
+                info.mechanism == ScramMechanism.SCRAM_SHA_512
+                for info in described.scram_credential_infos
+            )
+        )
+
+    def _acls(self) -> frozenset[Acl]:
+        bindings = self._wait(self._client.describe_acls(EVERY_ACL))
+        return frozenset(acl for binding in bindings if (acl := our_acl(binding)))
+
+    @singledispatchmethod
+    def apply(self, change: Change) -> None:
+        """Do one change; doing it again does no harm."""
+        raise NotImplementedError(change)
+
+    @apply.register
+    def _(self, change: CreateUser) -> None:
+        rounds = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, _SCRAM_ROUNDS)
+        password = self._password_of(change.user).encode()
+        user = UserScramCredentialUpsertion(change.user, rounds, password)
+        self._wait_all(self._client.alter_user_scram_credentials([user]))
+
+    @apply.register
+    def _(self, change: CreateTopic) -> None:
+        topic = change.topic
+        new = NewTopic(topic.name, topic.partitions, config=topic.settings)
+        self._wait_all(self._client.create_topics([new]))
+
+    @apply.register
+    def _(self, change: GrowTopic) -> None:
+        grown = NewPartitions(change.topic, change.partitions)
+        self._wait_all(self._client.create_partitions([grown]))
+
+    @apply.register
+    def _(self, change: AlterTopic) -> None:
+        entries = [
+            ConfigEntry(key, value, incremental_operation=AlterConfigOpType.SET)
+            for key, value in change.settings.items()
+        ]
+        topic = ConfigResource(ConfigResource.Type.TOPIC, change.topic, incremental_configs=entries)
+        self._wait_all(self._client.incremental_alter_configs([topic]))
+
+    @apply.register
+    def _(self, change: CreateAcl) -> None:
+        self._wait_all(self._client.create_acls([kafka_acl(change.acl)]))
+
+    def _wait_all(self, futures: Mapping[Any, Any]) -> None:
+        for future in futures.values():
+            self._wait(future)
+
+    def _wait(self, future: Any) -> Any:
+        try:
+            return future.result(timeout=self._timeout_s)
+        except KafkaException as error:
+            if is_conflict(error):
+                raise
+            raise self._watch.explain(error.args[0]) from error
+        except TimeoutError as error:
+            raise self._watch.explain() from error
+
+
+def is_conflict(error: KafkaException) -> bool:
+    """Whether somebody else did the same, or more, at the same time."""
+    return error.args[0].code() in (
+        KafkaError.TOPIC_ALREADY_EXISTS,
+        KafkaError.INVALID_PARTITIONS,
+    )

@@ -1,0 +1,44 @@
+"""Provisioning does: bring a site to what is wanted, and say what was changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from confluent_kafka import KafkaException
+
+from millrace.core.provision import Wanted, plan_changes
+from millrace.core.site import ClientSettings, SiteSpec
+from millrace.edge.admin import Admin, is_conflict
+from millrace.edge.errors import SiteError
+
+# Each conflict means that somebody else got one step further; so few rounds are enough.
+_ROUNDS = 10
+
+
+def provision_site(
+    site: SiteSpec,
+    wanted: Wanted,
+    settings: ClientSettings,
+    password_of: Callable[[str], str],
+) -> list[str]:
+    """What was changed, a line each. Run twice, or by two at once, it comes to the same."""
+    admin = Admin(site, settings, password_of)
+    done: list[str] = []
+    for _ in range(_ROUNDS):
+        if _bring_about(wanted, admin, done):
+            return done
+    raise SiteError(site.name, "somebody else keeps changing its topics; provision it again later")
+
+
+def _bring_about(wanted: Wanted, admin: Admin, done: list[str]) -> bool:
+    """False after a conflict: then the world is looked at anew."""
+    actual = admin.observe(topic.name for topic in wanted.topics)
+    for change in plan_changes(wanted, actual):
+        try:
+            admin.apply(change)
+        except KafkaException as error:
+            if is_conflict(error):
+                return False
+            raise
+        done.append(str(change))
+    return True
