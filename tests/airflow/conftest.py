@@ -1,0 +1,69 @@
+"""An Airflow of its own in a temporary folder, and a checkout with one pipeline."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+# Airflow reads its home when it is first imported, which collecting the tests does.
+_AIRFLOW_HOME = tempfile.TemporaryDirectory(prefix="millrace-airflow-tests-")
+os.environ.update(
+    AIRFLOW_HOME=_AIRFLOW_HOME.name,
+    AIRFLOW__CORE__LOAD_EXAMPLES="False",
+    AIRFLOW__CORE__UNIT_TEST_MODE="False",
+    AIRFLOW__DATABASE__SQL_ALCHEMY_CONN=f"sqlite:///{_AIRFLOW_HOME.name}/airflow.db",
+)
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+PIPELINE = """\
+name: temperature
+sites: [plant-a]
+topics: [temperature-data]
+format: json
+table: temperature
+supervise: {restarts_per_hour: 2}
+runner: memory
+"""
+SITE = """\
+name: plant-a
+bootstrap: 127.0.0.1:9092
+"""
+ENTRY_POINTS = """\
+[millrace.runners]
+memory = tests.airflow.fakes:InMemoryRunner
+"""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def runner_entry_point(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The fake runner is installed as a real one would be."""
+    folder = tmp_path_factory.mktemp("installed")
+    info = folder / "fake_runner-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: fake-runner\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(ENTRY_POINTS)
+    sys.path.insert(0, str(folder))
+    importlib.invalidate_caches()
+    yield
+    sys.path.remove(str(folder))
+
+
+@pytest.fixture
+def layout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    from millrace.core.layout import Layout
+    from tests.airflow.fakes import InMemoryRunner
+
+    InMemoryRunner.reset()
+    layout = Layout(tmp_path)
+    layout.pipelines.mkdir(parents=True)
+    layout.sites.mkdir(parents=True)
+    (layout.pipelines / "temperature.yaml").write_text(PIPELINE)
+    (layout.sites / "plant-a.yaml").write_text(SITE)
+    monkeypatch.setenv("MILLRACE_HOME", str(tmp_path))
+    return layout

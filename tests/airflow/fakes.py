@@ -1,0 +1,56 @@
+"""A runner in memory, for tests; found through an entry point as every runner is."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from millrace.core.job import JobSpec, JobState, JobStatus
+from millrace.core.layout import Layout
+
+
+class InMemoryRunner:
+    """Jobs of all layouts; a test looks at and changes `jobs[home]` as it likes."""
+
+    jobs: dict[str, JobStatus] = {}  # noqa: RUF012 - shared on purpose: operators make runners anew
+    calls: list[str] = []  # noqa: RUF012
+    start_error: Exception | None = None
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+
+    @classmethod
+    def reset(cls) -> None:
+        cls.jobs, cls.calls, cls.start_error = {}, [], None
+
+    @classmethod
+    def die(cls, pipeline: str, exit_code: int) -> None:
+        changes = {"state": JobState.DEAD, "exit_code": exit_code, "pid": None}
+        cls.jobs[pipeline] = cls.jobs[pipeline].model_copy(update=changes)
+
+    def start(self, job: JobSpec) -> JobStatus:
+        if self.start_error:
+            raise self.start_error
+        running = self.status(job.pipeline)
+        if running.state == JobState.RUNNING:
+            return running
+        self.calls.append("start")
+        self.jobs[job.pipeline] = JobStatus(
+            state=JobState.RUNNING,
+            pid=4242,
+            since=datetime.now(UTC),
+            generation=running.generation + 1,
+            fingerprint=job.fingerprint,
+        )
+        return self.jobs[job.pipeline]
+
+    def status(self, pipeline: str) -> JobStatus:
+        return self.jobs.get(pipeline, JobStatus(state=JobState.ABSENT))
+
+    def stop(self, pipeline: str, timeout_s: float) -> JobStatus:
+        self.calls.append("stop" if timeout_s > 0 else "kill")
+        changes = {"state": JobState.STOPPED, "exit_code": 0, "pid": None}
+        self.jobs[pipeline] = self.status(pipeline).model_copy(update=changes)
+        return self.jobs[pipeline]
+
+    def log_tail(self, pipeline: str, lines: int) -> list[str]:
+        return [f"{pipeline}: java.lang.OutOfMemoryError: Java heap space"][-lines:]

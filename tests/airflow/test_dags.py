@@ -1,0 +1,77 @@
+"""What Airflow finds in dags/."""
+
+from __future__ import annotations
+
+import pytest
+from airflow.dag_processing.dagbag import DagBag
+
+from millrace.core.layout import Layout
+from millrace_airflow.dag_factory import pipeline_dags
+from millrace_airflow.deployment import read_deployment, remember
+from tests.airflow.conftest import PIPELINE, REPOSITORY
+
+
+def bag(file: str) -> DagBag:
+    return DagBag(dag_folder=REPOSITORY / "dags" / file, safe_mode=True)
+
+
+def add_pipeline(layout: Layout, name: str, text: str) -> None:
+    (layout.pipelines / f"{name}.yaml").write_text(text)
+
+
+def test_the_dags_of_this_repository_load(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MILLRACE_HOME", str(REPOSITORY))
+    found = DagBag(dag_folder=REPOSITORY / "dags", safe_mode=True)
+    assert found.import_errors == {}
+    assert "pipeline.temperature" in found.dags
+
+
+def test_a_pipeline_is_provisioned_then_deployed_then_supervised(layout: Layout) -> None:
+    dag = bag("pipelines.py").dags["pipeline.temperature"]
+    assert {task.task_id: task.downstream_task_ids for task in dag.tasks} == {
+        "provision": {"deploy"},
+        "deploy": {"supervise"},
+        "supervise": set(),
+    }
+
+
+def test_a_pipeline_runs_by_itself_once_at_a_time(layout: Layout) -> None:
+    dag = bag("pipelines.py").dags["pipeline.temperature"]
+    assert (dag.schedule, dag.max_active_runs, dag.catchup) == ("@continuous", 1, False)
+    assert dag.is_paused_upon_creation is False
+
+
+def test_a_broken_file_takes_no_other_dag_away(layout: Layout) -> None:
+    add_pipeline(layout, "vibration", "name: vibration\n")
+    found = bag("pipelines.py")
+    assert (list(found.dags), found.import_errors) == (["pipeline.temperature"], {})
+
+
+def test_a_broken_file_shows_as_an_import_error_that_names_it(layout: Layout) -> None:
+    add_pipeline(
+        layout, "vibration", PIPELINE.replace("temperature", "vibration") + "colour: red\n"
+    )
+    (message,) = bag("check_files.py").import_errors.values()
+    assert "vibration.yaml:8" in message
+    assert "colour" in message
+
+
+def test_good_files_are_no_import_error(layout: Layout) -> None:
+    assert bag("check_files.py").import_errors == {}
+
+
+def test_the_dag_of_a_pipeline_stays_when_its_file_breaks(layout: Layout) -> None:
+    remember(layout, read_deployment(layout, "temperature"))
+    add_pipeline(layout, "temperature", "name: [")
+    assert list(bag("pipelines.py").dags) == ["pipeline.temperature"]
+
+
+def test_a_task_reads_no_dag_but_its_own(layout: Layout) -> None:
+    add_pipeline(layout, "vibration", PIPELINE.replace("name: temperature", "name: vibration"))
+    assert list(pipeline_dags(layout, only="pipeline.vibration")) == ["pipeline.vibration"]
+
+
+def test_a_dag_tells_an_operator_how_to_stop_it(layout: Layout) -> None:
+    doc = pipeline_dags(layout)["pipeline.temperature"].doc_md
+    assert "pause" in doc
+    assert "dags/pipelines/temperature.yaml" in doc

@@ -1,0 +1,75 @@
+"""What is done for a job, given how it is found."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from millrace.core.errors import MillraceError
+from millrace.core.job import JobState
+from millrace.core.layout import Layout
+from millrace.state.mailbox import Mailbox
+from millrace_airflow.deployment import read_deployment
+from millrace_airflow.ensure import BudgetUsedUpError, Keeper
+from tests.airflow.fakes import InMemoryRunner
+
+
+def keeper(layout: Layout) -> Keeper:
+    return Keeper(read_deployment(layout, "temperature"), layout)
+
+
+def edit(layout: Layout, old: str, new: str) -> None:
+    file = layout.pipelines / "temperature.yaml"
+    assert old in file.read_text()
+    file.write_text(file.read_text().replace(old, new))
+
+
+def test_two_ensures_are_one_start(layout: Layout) -> None:
+    first, second = keeper(layout).ensure(), keeper(layout).ensure()
+    assert InMemoryRunner.calls == ["start"]
+    assert (first.verb, second.verb) == ("started", "adopted")
+    assert len(Mailbox(layout.job("temperature")).read_starts()) == 1
+
+
+def test_changed_files_stop_the_job_before_they_start_it_anew(layout: Layout) -> None:
+    keeper(layout).ensure()
+    edit(layout, "temperature-data", "other-data")
+    outcome = keeper(layout).ensure()
+    assert InMemoryRunner.calls == ["start", "stop", "start"]
+    assert (outcome.verb, outcome.status.generation) == ("replaced", 2)
+
+
+def test_a_replaced_job_is_no_failure(layout: Layout) -> None:
+    keeper(layout).ensure()
+    edit(layout, "temperature-data", "other-data")
+    keeper(layout).ensure()
+    assert [s.failure for s in Mailbox(layout.job("temperature")).read_starts()] == [False, False]
+
+
+def test_a_dead_job_is_started_and_its_end_is_told(
+    layout: Layout, caplog: pytest.LogCaptureFixture
+) -> None:
+    keeper(layout).ensure()
+    InMemoryRunner.die("temperature", exit_code=137)
+    assert keeper(layout).ensure().status.state == JobState.RUNNING
+    told = [r.getMessage() for r in caplog.records if r.levelno == logging.ERROR]
+    assert "exit 137" in told[0]
+    assert any("OutOfMemoryError" in line for line in told)
+
+
+def test_the_budget_ends_restarts(layout: Layout) -> None:
+    keeper(layout).ensure()
+    for _ in range(2):
+        InMemoryRunner.die("temperature", exit_code=1)
+        keeper(layout).ensure()
+    InMemoryRunner.die("temperature", exit_code=1)
+    with pytest.raises(BudgetUsedUpError, match=r"exit 1[\s\S]*OutOfMemoryError"):
+        keeper(layout).ensure()
+    assert InMemoryRunner.calls == ["start"] * 3
+
+
+def test_a_runner_that_is_not_installed_is_named_with_those_that_are(layout: Layout) -> None:
+    edit(layout, "runner: memory", "runner: mainframe")
+    with pytest.raises(MillraceError, match=r"'mainframe'.*memory"):
+        keeper(layout)

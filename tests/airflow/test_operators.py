@@ -1,0 +1,101 @@
+"""Operators run, wait and go on."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from airflow.sdk.exceptions import AirflowFailException, TaskDeferred
+
+from millrace.core.errors import MillraceError
+from millrace.core.layout import Layout
+from millrace_airflow.deployment import read_deployment, remember
+from millrace_airflow.operators import DeployOperator, PipelineOperator, SuperviseOperator
+from millrace_airflow.triggers import BudgetTrigger, JobTrigger
+from tests.airflow.fakes import InMemoryRunner
+from tests.airflow.test_ensure import edit, keeper
+
+CONTEXT: Any = SimpleNamespace()
+
+
+def deploy() -> DeployOperator:
+    return DeployOperator(task_id="deploy", pipeline="temperature")
+
+
+def supervise() -> SuperviseOperator:
+    return SuperviseOperator(task_id="supervise", pipeline="temperature", shift=timedelta(hours=12))
+
+
+def resume(operator: PipelineOperator, deferred: TaskDeferred, event: dict[str, str]) -> Any:
+    return getattr(operator, deferred.method_name)(CONTEXT, event=event)
+
+
+@pytest.fixture(autouse=True)
+def provisioned(layout: Layout) -> None:
+    remember(layout, read_deployment(layout, "temperature"))
+
+
+def test_deploy_says_what_it_did(layout: Layout) -> None:
+    assert deploy().execute(CONTEXT) == {
+        "what": "started",
+        "why": "first start",
+        "generation": 1,
+        "pid": 4242,
+    }
+    assert deploy().execute(CONTEXT)["what"] == "adopted"
+
+
+def test_deploy_starts_what_was_provisioned_not_what_was_edited_since(layout: Layout) -> None:
+    wanted = read_deployment(layout, "temperature").job(layout).fingerprint
+    edit(layout, "temperature-data", "other-data")
+    deploy().execute(CONTEXT)
+    assert InMemoryRunner.jobs["temperature"].fingerprint == wanted
+
+
+def test_deploy_waits_when_the_budget_is_used_up(layout: Layout) -> None:
+    for _ in range(3):
+        keeper(layout).ensure()
+        InMemoryRunner.die("temperature", exit_code=1)
+    with pytest.raises(TaskDeferred) as waiting:
+        deploy().execute(CONTEXT)
+    assert isinstance(waiting.value.trigger, BudgetTrigger)
+    (layout.job("temperature") / "starts.json").unlink()
+    done = resume(deploy(), waiting.value, {"status": "allowed", "reason": ""})
+    assert done["what"] == "started"
+
+
+def test_deploy_fails_for_good_when_the_job_cannot_be_started(layout: Layout) -> None:
+    InMemoryRunner.start_error = MillraceError("Java 17 is missing")
+    with pytest.raises(AirflowFailException, match="Java 17 is missing"):
+        deploy().execute(CONTEXT)
+
+
+def test_supervise_waits_for_one_shift(layout: Layout) -> None:
+    with pytest.raises(TaskDeferred) as waiting:
+        supervise().execute(CONTEXT)
+    trigger = waiting.value.trigger
+    assert isinstance(trigger, JobTrigger)
+    left = datetime.fromisoformat(trigger.ends_at) - datetime.now(UTC)
+    assert timedelta(hours=11, minutes=59) < left <= timedelta(hours=12)
+
+
+@pytest.mark.parametrize("status", ["changed", "handover"])
+def test_supervise_ends_well_when_the_next_run_is_to_take_over(layout: Layout, status: str) -> None:
+    with pytest.raises(TaskDeferred) as waiting:
+        supervise().execute(CONTEXT)
+    assert resume(supervise(), waiting.value, {"status": status, "reason": "why"}) == "why"
+
+
+def test_supervise_fails_with_the_reason_of_the_job(layout: Layout) -> None:
+    with pytest.raises(TaskDeferred) as waiting:
+        supervise().execute(CONTEXT)
+    with pytest.raises(AirflowFailException, match="exit 137"):
+        resume(supervise(), waiting.value, {"status": "failed", "reason": "exit 137"})
+
+
+def test_a_killed_deploy_stops_the_job(layout: Layout) -> None:
+    keeper(layout).ensure()
+    deploy().on_kill()
+    assert InMemoryRunner.calls == ["start", "stop"]

@@ -1,0 +1,155 @@
+"""What ends a shift, and what does not."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from airflow.triggers.base import BaseTrigger
+
+from millrace.core.errors import MillraceError
+from millrace.core.layout import Layout
+from millrace_airflow.deployment import read_deployment, remember
+from millrace_airflow.ensure import Keeper, utc_now
+from millrace_airflow.triggers import BudgetTrigger, JobTrigger
+from tests.airflow.fakes import InMemoryRunner
+from tests.airflow.test_ensure import edit, keeper
+
+
+def trigger(layout: Layout, kind: type[JobTrigger] = JobTrigger, hours: float = 1) -> JobTrigger:
+    deployment = read_deployment(layout, "temperature")
+    remember(layout, deployment)
+    ends_at = (utc_now() + timedelta(hours=hours)).isoformat()
+    return kind("temperature", deployment.digest, ends_at, poll_s=0.01)
+
+
+async def first_event(trigger: BaseTrigger, within_s: float = 5) -> dict[str, str]:
+    async def wait() -> dict[str, str]:
+        async for event in trigger.run():
+            return event.payload
+        raise AssertionError("the trigger ended without an event")
+
+    return await asyncio.wait_for(wait(), within_s)
+
+
+def event_after(trigger: BaseTrigger, change: Callable[[], None]) -> dict[str, str]:
+    """The event that a change brings, made after the trigger has begun to look."""
+
+    async def act() -> dict[str, str]:
+        waiting = asyncio.create_task(first_event(trigger))
+        await asyncio.sleep(0.1)
+        assert not waiting.done()
+        change()
+        return await waiting
+
+    return asyncio.run(act())
+
+
+@pytest.mark.parametrize("kind", [JobTrigger, BudgetTrigger])
+def test_a_trigger_survives_being_written_and_read(kind: type[JobTrigger]) -> None:
+    from airflow.sdk.module_loading import import_string
+
+    before = kind("temperature", "abc", utc_now().isoformat(), poll_s=3)
+    path, arguments = before.serialize()
+    after = import_string(path)(**arguments)
+    assert type(after) is kind
+    assert after.serialize() == before.serialize()
+
+
+def test_a_changed_file_ends_the_shift(layout: Layout) -> None:
+    event = event_after(trigger(layout), lambda: edit(layout, "table: temperature", "table: heat"))
+    assert event["status"] == "changed"
+
+
+def test_a_value_that_the_job_never_sees_ends_the_shift_too(layout: Layout) -> None:
+    event = event_after(
+        trigger(layout), lambda: edit(layout, "format: json", "format: json\npartitions: 9")
+    )
+    assert event["status"] == "changed"
+
+
+def test_a_shift_ends_by_itself(layout: Layout) -> None:
+    assert asyncio.run(first_event(trigger(layout, hours=-1)))["status"] == "handover"
+    assert "stop" not in InMemoryRunner.calls
+
+
+def test_a_broken_file_changes_nothing(layout: Layout, caplog: pytest.LogCaptureFixture) -> None:
+    watcher = trigger(layout)
+
+    async def act() -> None:
+        with pytest.raises(TimeoutError):
+            await first_event(watcher, within_s=0.3)
+
+    edit(layout, "sites: [plant-a]", "sites: [nowhere]")
+    asyncio.run(act())
+    assert InMemoryRunner.calls == ["start"]
+    assert "nowhere" in caplog.text
+
+
+def test_a_file_that_goes_away_changes_nothing(layout: Layout) -> None:
+    watcher = trigger(layout)
+    (layout.pipelines / "temperature.yaml").unlink()
+    with pytest.raises(TimeoutError):
+        asyncio.run(first_event(watcher, within_s=0.3))
+    assert InMemoryRunner.calls == ["start"]
+
+
+def test_a_dead_job_is_started_without_ending_the_shift(layout: Layout) -> None:
+    keeper(layout).ensure()
+    InMemoryRunner.die("temperature", exit_code=137)
+    with pytest.raises(TimeoutError):
+        asyncio.run(first_event(trigger(layout), within_s=0.3))
+    assert InMemoryRunner.calls == ["start", "start"]
+
+
+def test_a_job_that_dies_too_often_ends_the_shift_with_its_reason(layout: Layout) -> None:
+    use_up_the_budget(layout)
+    event = asyncio.run(first_event(trigger(layout)))
+    assert event["status"] == "failed"
+    assert "restarts_per_hour: 2" in event["reason"]
+    assert "OutOfMemoryError" in event["reason"]
+
+
+def test_a_job_that_cannot_be_started_ends_the_shift(layout: Layout) -> None:
+    InMemoryRunner.start_error = MillraceError("Java 17 is missing")
+    event = asyncio.run(first_event(trigger(layout)))
+    assert event == {"status": "failed", "reason": "Java 17 is missing"}
+
+
+def test_a_used_up_budget_is_waited_for_until_a_file_changes(layout: Layout) -> None:
+    use_up_the_budget(layout)
+    event = event_after(
+        trigger(layout, BudgetTrigger),
+        lambda: edit(layout, "restarts_per_hour: 2", "restarts_per_hour: 3"),
+    )
+    assert event["status"] == "changed"
+    assert InMemoryRunner.calls == ["start"] * 3
+
+
+def test_a_kill_by_a_person_stops_the_job_for_good(layout: Layout) -> None:
+    watcher = trigger(layout)
+
+    async def act() -> None:
+        waiting = asyncio.create_task(first_event(watcher))
+        await asyncio.sleep(0.1)
+        await watcher.on_kill()
+        await asyncio.sleep(0.1)
+        waiting.cancel()
+
+    asyncio.run(act())
+    assert InMemoryRunner.calls == ["start", "stop"]
+
+
+def test_cleaning_up_leaves_the_job_alone(layout: Layout) -> None:
+    watcher = trigger(layout)
+    Keeper(read_deployment(layout, "temperature"), layout).ensure()
+    asyncio.run(watcher.cleanup())
+    assert InMemoryRunner.calls == ["start"]
+
+
+def use_up_the_budget(layout: Layout) -> None:
+    for _ in range(3):
+        keeper(layout).ensure()
+        InMemoryRunner.die("temperature", exit_code=1)
