@@ -23,7 +23,7 @@ def render_airflow_config(
     layout: Layout, port: int, secrets: AirflowSecrets, databases: Mapping[str, str]
 ) -> str:
     """`databases`: the `[database]` settings that say where Postgres is."""
-    sections = {
+    sections: dict[str, Mapping[str, object]] = {
         "core": _core(layout, secrets, port),
         "database": {**databases, "load_default_connections": False},
         "logging": {"base_log_folder": layout.airflow / "logs", "colored_console_log": False},

@@ -12,8 +12,11 @@ from contextlib import suppress
 
 import psutil
 
+from millrace.core.errors import MillraceError
+
 STACK_VARIABLE = "MILLRACE_STACK"
 JOB_VARIABLE = "MILLRACE_JOB"
+_KILL_WAIT_S = 30
 _GONE = (psutil.NoSuchProcess, psutil.AccessDenied, psutil.ZombieProcess)
 
 
@@ -35,6 +38,8 @@ def end_marked(marks: Mapping[str, str], grace_s: float) -> list[str]:
     asked: set[int] = set()
     while found := find_marked(marks):
         late = time.monotonic() > deadline
+        if time.monotonic() > deadline + _KILL_WAIT_S:
+            raise MillraceError(f"these processes do not end, even when killed: {found}")
         for process in found if late else _eldest(found):
             with suppress(*_GONE):
                 if process.pid not in asked:

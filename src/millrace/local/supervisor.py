@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import http.client
 import socket
-import xmlrpc.client  # noqa: S411 - the answers come over our own 0700 socket
+import xmlrpc.client
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime

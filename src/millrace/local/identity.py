@@ -1,0 +1,36 @@
+"""Whose processes are whose: one id for each `var`, which all of its processes carry."""
+
+from __future__ import annotations
+
+import os
+import uuid
+
+from millrace.core.layout import Layout
+from millrace.local.processes import STACK_VARIABLE
+from millrace.settings import HOME_VARIABLE
+from millrace.state.files import read_text, write_atomic
+
+# What the stack's processes inherit from the user's shell; whatever else stands there,
+# credentials among it, is none of their business.
+_INHERITED = ("PATH", "HOME", "JAVA_HOME", "TMPDIR", "TZ")
+
+
+def stack_marks(layout: Layout) -> dict[str, str] | None:
+    """By which this stack's processes are known; None where there never was a stack."""
+    identity = (read_text(layout.stack_id) or "").strip()
+    return {STACK_VARIABLE: identity} if identity else None
+
+
+def ensure_stack_marks(layout: Layout) -> dict[str, str]:
+    marks = stack_marks(layout)
+    if marks is None:
+        marks = {STACK_VARIABLE: uuid.uuid4().hex}
+        write_atomic(layout.stack_id, marks[STACK_VARIABLE] + "\n")
+    return marks
+
+
+def stack_environment(layout: Layout) -> dict[str, str]:
+    """What every process of the stack is started with; holds no secret."""
+    inherited = {key: os.environ[key] for key in _INHERITED if key in os.environ}
+    constant = {"LANG": "C.UTF-8", HOME_VARIABLE: str(layout.home)}
+    return {**inherited, **constant, **ensure_stack_marks(layout)}
