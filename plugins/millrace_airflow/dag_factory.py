@@ -9,11 +9,9 @@ from typing import Any
 
 from airflow.sdk import DAG
 
-from millrace.core.errors import MillraceError
 from millrace.core.layout import Layout
 from millrace.core.pipeline import PipelineSpec
-from millrace.specs.loader import load_file, pipeline_files
-from millrace_airflow.deployment import recall
+from millrace_airflow.deployment import known_pipelines
 from millrace_airflow.docs import pipeline_doc
 from millrace_airflow.operators import (
     DeployOperator,
@@ -44,24 +42,15 @@ class Task:
 
 PIPELINE = (
     Task("provision", ProvisionOperator, _PATIENCE),
-    Task("deploy", DeployOperator),
+    Task("deploy", DeployOperator, _PATIENCE),
     Task("supervise", SuperviseOperator, {"shift": _SHIFT}),
 )
 
 
 def pipeline_dags(layout: Layout, only: str | None = None) -> dict[str, DAG]:
-    """The DAG of every pipeline that can be read, or once could; `only` the one of that id."""
-    names = [file.stem for file in pipeline_files(layout)]
-    specs = [_read(layout, name) for name in names if only in (None, f"pipeline.{name}")]
-    return {spec.dag_id: build_dag(spec) for spec in specs if spec}
-
-
-def _read(layout: Layout, name: str) -> PipelineSpec | None:
-    try:
-        return load_file(layout.pipelines / f"{name}.yaml", PipelineSpec)
-    except MillraceError:  # dags/check_files.py says what is wrong
-        last_good = recall(layout, name)
-        return last_good.pipeline if last_good else None
+    """The DAG of every pipeline; `only` the one of that id."""
+    name = only.removeprefix("pipeline.") if only else None
+    return {spec.dag_id: build_dag(spec) for spec in known_pipelines(layout, name)}
 
 
 def build_dag(spec: PipelineSpec) -> DAG:

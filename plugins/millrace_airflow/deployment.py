@@ -18,7 +18,7 @@ from millrace.core.model import Frozen
 from millrace.core.pipeline import PipelineSpec
 from millrace.core.references import sites_of
 from millrace.core.site import SiteSpec
-from millrace.specs.loader import load_pipeline, load_sites
+from millrace.specs.loader import load_file, load_pipeline, load_sites, pipeline_files
 from millrace.state.files import read_text, write_atomic
 
 log = logging.getLogger(__name__)
@@ -67,3 +67,17 @@ def read_or_recall(layout: Layout, name: str) -> Deployment:
             raise
         log.warning("the files as they were last good stay in force, because %s", error)
         return last_good
+
+
+def known_pipelines(layout: Layout, only: str | None = None) -> list[PipelineSpec]:
+    """All that can be read, or once could; dags/check_files.py tells of the others."""
+    names = [file.stem for file in pipeline_files(layout) if only in (None, file.stem)]
+    return [spec for name in names if (spec := _read_alone(layout, name))]
+
+
+def _read_alone(layout: Layout, name: str) -> PipelineSpec | None:
+    try:
+        return load_file(layout.pipelines / f"{name}.yaml", PipelineSpec)
+    except MillraceError:
+        last_good = recall(layout, name)
+        return last_good.pipeline if last_good else None

@@ -5,9 +5,13 @@ from __future__ import annotations
 import logging
 
 from millrace.core.errors import TransientError
+from millrace.core.kafka_client import admin_settings
 from millrace.core.layout import Layout
+from millrace.core.pipeline import PipelineSpec
 from millrace.core.provision import wanted_for_site
-from millrace_airflow.deployment import Deployment, recall, remember
+from millrace.core.site import SiteSpec
+from millrace.state.properties import read_properties
+from millrace_airflow.deployment import Deployment, known_pipelines, recall, remember
 
 log = logging.getLogger(__name__)
 
@@ -25,17 +29,36 @@ def provision(deployment: Deployment, layout: Layout, *, last_try: bool) -> list
 
 
 def _provision_sites(deployment: Deployment, layout: Layout) -> tuple[list[str], list[str]]:
-    from millrace.edge.provision import provision_site
-
     changes: list[str] = []
     unreachable: list[str] = []
     for site in deployment.sites:
         try:
-            wanted = wanted_for_site(site, [deployment.pipeline])
-            changes += [f"{site.name}: {made}" for made in provision_site(site, wanted, layout)]
+            made = _provision_site(site, deployment, layout)
+            changes += [f"site {site.name}: {change}" for change in made]
         except TransientError as error:
-            unreachable.append(f"{site.name}: {error}")
+            unreachable.append(str(error))
     return changes, unreachable
+
+
+def _provision_site(site: SiteSpec, deployment: Deployment, layout: Layout) -> list[str]:
+    from millrace.edge.provision import provision_site
+
+    def password_of(user: str) -> str:
+        return read_properties(layout.user_secret(site.name, user))["password"]
+
+    return provision_site(
+        site,
+        wanted_for_site(site, _sharing_topics(deployment, layout)),
+        admin_settings(site, layout.ca, layout.certificate(site.name, "admin")),
+        password_of,
+    )
+
+
+def _sharing_topics(deployment: Deployment, layout: Layout) -> list[PipelineSpec]:
+    """A topic of several pipelines has the most partitions that one of them asks for."""
+    mine = deployment.pipeline
+    others = [other for other in known_pipelines(layout) if other.name != mine.name]
+    return [mine, *(other for other in others if set(other.topics) & set(mine.topics))]
 
 
 def _may_go_on(deployment: Deployment, layout: Layout, unreachable: list[str]) -> bool:
@@ -48,10 +71,11 @@ def _may_go_on(deployment: Deployment, layout: Layout, unreachable: list[str]) -
 def _provision_lake(deployment: Deployment, layout: Layout) -> list[str]:
     from millrace.lake.tables import ensure_bronze
 
-    changes = [str(made) for made in ensure_bronze(deployment.job(layout).table)]
+    table = deployment.job(layout).table
+    changes = [f"table {table}: created"] if ensure_bronze(table) else []
     for site in deployment.sites:
         checkpoint = layout.checkpoint(deployment.pipeline.name, site.name)
         if not checkpoint.is_dir():
             checkpoint.mkdir(parents=True)
-            changes.append(f"checkpoint folder {checkpoint}")
+            changes.append(f"checkpoint folder {checkpoint}: created")
     return changes

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from millrace.core.errors import MillraceError
+from millrace.core.errors import MillraceError, TransientError
 from millrace.core.heartbeat import Heartbeat
 from millrace.core.layout import Layout
 from millrace.core.supervision import Action
@@ -37,36 +38,36 @@ class Watch:
 
     def look(self) -> Event | None:
         """None while all is as it should be; otherwise what ends this shift."""
-        try:
-            deployment = self._files.deployment()
-            if deployment.digest != self._digest:
-                return CHANGED
-            if self._clock() >= self._ends_at:
-                return {"status": "handover", "reason": "the shift is over"}
-            keeper = self._keeper(deployment)
-            self._summarise(keeper, keeper.ensure())
-        except MillraceError as error:
-            return {"status": "failed", "reason": str(error)}
-        return None
+        return _said_plainly(self._supervise)
 
     def may_start(self) -> Event | None:
         """For a job whose budget is used up: an event as soon as it may be tried again."""
-        try:
-            deployment = self._files.deployment()
-            if deployment.digest != self._digest:
-                return CHANGED
-            _, decision = self._keeper(deployment).look()
-        except MillraceError as error:
-            return {"status": "failed", "reason": str(error)}
-        if decision.action == Action.GIVE_UP:
-            return None
-        return {"status": "allowed", "reason": decision.reason}
+        return _said_plainly(self._await_budget)
 
     def stop(self) -> None:
         log.info("stopping the job; a batch that runs is finished first")
         deployment = recall(self._layout, self.name) or self._files.deployment()
         status = self._keeper(deployment).stop()
         log.info("the job is %s: exit_code=%s", status.state, status.exit_code)
+
+    def _supervise(self) -> Event | None:
+        deployment = self._files.deployment()
+        if deployment.digest != self._digest:
+            return CHANGED
+        if self._clock() >= self._ends_at:
+            return {"status": "handover", "reason": "the shift is over"}
+        keeper = self._keeper(deployment)
+        self._summarise(keeper, keeper.ensure())
+        return None
+
+    def _await_budget(self) -> Event | None:
+        deployment = self._files.deployment()
+        if deployment.digest != self._digest:
+            return CHANGED
+        _, decision = self._keeper(deployment).look()
+        if decision.action == Action.GIVE_UP:
+            return None
+        return {"status": "allowed", "reason": decision.reason}
 
     def _keeper(self, deployment: Deployment) -> Keeper:
         return Keeper(deployment, self._layout, self._clock)
@@ -83,6 +84,17 @@ class Watch:
         log.info("%s", describe(beat, outcome, now))
         if beat.lag_s(now) > keeper.policy.max_lag.total_seconds():
             log.warning("max_lag=%s s is exceeded", keeper.policy.max_lag.total_seconds())
+
+
+def _said_plainly(step: Callable[[], Event | None]) -> Event | None:
+    """What may pass by itself is told and tried again; what will not ends the shift."""
+    try:
+        return step()
+    except TransientError as error:
+        log.warning("%s", error)
+        return None
+    except MillraceError as error:
+        return {"status": "failed", "reason": str(error)}
 
 
 def describe(beat: Heartbeat, outcome: Outcome, now: datetime) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from confluent_kafka import KafkaError
 
-from millrace.core.errors import MillraceError
+from millrace.core.errors import MillraceError, TransientError
 from millrace.core.site import ClientSettings, SiteSpec
 
 
@@ -24,7 +24,7 @@ class SiteError(MillraceError):
         self.reason = reason
 
 
-class UnreachableError(SiteError):
+class UnreachableError(SiteError, TransientError):
     """Nobody answers; that may pass by itself."""
 
 

@@ -11,14 +11,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from millrace.core.errors import MillraceError
+from millrace.core.errors import MillraceError, TransientError
 
 _ANSWER_S = 20.0
 # xmlrpc fault codes of supervisord
 _BAD_NAME, _SPAWN_ERROR, _ALREADY_STARTED, _NOT_RUNNING, _ALREADY_ADDED = 10, 50, 60, 70, 90
 
 
-class SupervisorUnreachableError(MillraceError):
+class SupervisorUnreachableError(TransientError):
     """The process manager does not answer."""
 
 
