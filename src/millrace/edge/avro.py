@@ -1,0 +1,89 @@
+"""Avro as Confluent's clients frame it: a zero byte, the schema's id, the record."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+
+from fastavro import parse_schema, schemaless_reader, schemaless_writer
+from fastavro.types import Schema as ParsedSchema
+
+from millrace.core.errors import MillraceError
+
+_MAGIC = 0
+_HEADER = struct.Struct(">bI")
+
+
+class SchemaError(MillraceError):
+    """A schema that is not there, or is none."""
+
+
+@dataclass(frozen=True)
+class Schema:
+    """One version of a subject's schema, under the id that stands in front of every record."""
+
+    id: int
+    subject: str
+    parsed: ParsedSchema
+
+    def encode(self, record: Mapping[str, object]) -> bytes:
+        buffer = BytesIO()
+        buffer.write(_HEADER.pack(_MAGIC, self.id))
+        schemaless_writer(buffer, self.parsed, record)
+        return buffer.getvalue()
+
+    def decode(self, framed: bytes) -> object:
+        body = BytesIO(framed[_HEADER.size :])
+        record = schemaless_reader(body, self.parsed, None)
+        if body.read(1):
+            raise ValueError(f"there is more than one record of schema {self.id}")
+        return record
+
+
+@dataclass(frozen=True)
+class Schemas:
+    """The schemas of a folder, each a file `<id>-<subject>.avsc`."""
+
+    folder: Path
+    by_id: Mapping[int, Schema]
+
+    @classmethod
+    def load(cls, folder: Path) -> Schemas:
+        schemas = [_load_schema(file) for file in sorted(folder.glob("*.avsc"))]
+        by_id = {schema.id: schema for schema in schemas}
+        if len(by_id) < len(schemas):
+            raise SchemaError(f"{folder}: two schemas have the same id; give the newer a new one")
+        return cls(folder, by_id)
+
+    def latest(self, subject: str) -> Schema:
+        """The subject's newest schema, the one to write with."""
+        found = [schema for schema in self.by_id.values() if schema.subject == subject]
+        if not found:
+            known = ", ".join(sorted({schema.subject for schema in self.by_id.values()})) or "none"
+            raise SchemaError(
+                f"{self.folder}: no schema for subject {subject!r} (there are: {known});"
+                f" add a file <id>-{subject}.avsc, or send JSON"
+            )
+        return max(found, key=lambda schema: schema.id)
+
+
+def schema_id(value: bytes) -> int | None:
+    """The id a framed value names; None where the value has no such frame."""
+    if len(value) < _HEADER.size or value[0] != _MAGIC:
+        return None
+    return int(_HEADER.unpack_from(value)[1])
+
+
+def _load_schema(file: Path) -> Schema:
+    number, _, subject = file.stem.partition("-")
+    if not number.isdigit() or not subject:
+        raise SchemaError(f"{file}: its name must be <id>-<subject>.avsc, such as 1-{file.name}")
+    try:
+        parsed = parse_schema(json.loads(file.read_text()))
+    except Exception as error:  # fastavro's errors have no common base
+        raise SchemaError(f"{file}: this is no Avro schema: {error}") from error
+    return Schema(int(number), subject, parsed)

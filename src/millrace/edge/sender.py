@@ -1,0 +1,110 @@
+"""Sends messages to one topic: all of them, in order, and through the broker's crashes."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from confluent_kafka import KafkaError, KafkaException, Producer
+
+from millrace.core.site import ClientSettings, SiteSpec
+from millrace.edge.errors import SiteError, Watch, watched
+
+_DEFAULTS: ClientSettings = {
+    "linger.ms": 20,
+    # Keys go where Java's clients would put them.
+    "partitioner": "murmur2_random",
+    "reconnect.backoff.max.ms": 2_000,
+}
+_REQUIRED: ClientSettings = {
+    "acks": "all",
+    "enable.idempotence": True,
+    "message.timeout.ms": 0,  # a message is never given up
+}
+_OUTSTANDING_MAX = 50_000
+_METADATA_TIMEOUT_S = 2.0
+_PAUSE_S = 1.0
+
+
+class Sender:
+    """An idempotent producer, and what it has not delivered yet.
+
+    librdkafka repeats by itself what may be repeated, once and in order. What it gives up all the
+    same (a crashed broker can answer UNKNOWN for good) is sent again by a new producer, in the old
+    order: such a message may then be there twice, but none is missing.
+    """
+
+    def __init__(self, site: SiteSpec, settings: ClientSettings, topic: str) -> None:
+        self._site = site
+        self._settings = {**_DEFAULTS, **settings, **_REQUIRED}
+        self._topic = topic
+        self._outstanding: dict[int, tuple[bytes, bytes]] = {}
+        self._sent = 0
+        self._failure: KafkaError | None = None
+        self._connect()
+
+    @property
+    def delivered(self) -> int:
+        return self._sent - len(self._outstanding)
+
+    @property
+    def outstanding(self) -> int:
+        return len(self._outstanding)
+
+    @property
+    def room(self) -> int:
+        """How many more may be handed over before some must be delivered."""
+        return _OUTSTANDING_MAX - len(self._outstanding)
+
+    def trouble(self) -> SiteError:
+        """Why nothing goes out, as far as the site has told."""
+        return self._watch.explain(self._failure, self._topic)
+
+    def find_obstacle(self) -> SiteError | None:
+        """None when the topic is there and may be written to, as far as can be seen."""
+        try:
+            metadata = self._producer.list_topics(self._topic, timeout=_METADATA_TIMEOUT_S)
+        except KafkaException as error:
+            return self._watch.explain(error.args[0], self._topic)
+        refusal = metadata.topics[self._topic].error
+        return self._watch.explain(refusal, self._topic) if refusal else None
+
+    def send(self, key: bytes, value: bytes) -> None:
+        number = self._sent
+        self._sent += 1
+        self._outstanding[number] = (key, value)
+        self._hand_over(number, key, value)
+
+    def poll(self, timeout_s: float) -> None:
+        """Wait for answers; start anew where a message was given up."""
+        self._producer.poll(timeout_s)
+        if self._failure:
+            self._start_anew()
+
+    def _connect(self) -> None:
+        self._watch = Watch(self._site, self._settings)
+        self._producer = Producer(watched(self._settings, self._watch))
+
+    def _hand_over(self, number: int, key: bytes, value: bytes) -> None:
+        if self._failure:
+            return  # it waits in `_outstanding` for the next producer
+        answer = partial(self._on_delivery, number)
+        try:
+            self._producer.produce(self._topic, value, key, on_delivery=answer)
+        except KafkaException as error:
+            self._failure = error.args[0]
+
+    def _on_delivery(self, number: int, error: KafkaError | None, _message: object) -> None:
+        if error is None:
+            del self._outstanding[number]
+        else:
+            self._failure = self._failure or error
+
+    def _start_anew(self) -> None:
+        """Whatever follows the lost message must follow it again, so all of it is sent anew."""
+        self._producer.purge()
+        self._producer.flush(_PAUSE_S)
+        self._connect()
+        self._producer.poll(_PAUSE_S)
+        self._failure = None
+        for number, (key, value) in self._outstanding.items():
+            self._hand_over(number, key, value)
