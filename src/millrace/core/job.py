@@ -8,11 +8,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
-from millrace.core.kafka_client import java_settings
+from millrace.core.kafka_client import java_settings, librdkafka_settings
 from millrace.core.layout import Layout
 from millrace.core.model import Frozen
 from millrace.core.pipeline import PipelineSpec
-from millrace.core.site import SiteSpec
+from millrace.core.site import ClientSettings, SiteSpec
 
 INGEST_USER = "ingest"
 
@@ -24,6 +24,8 @@ class SiteInput(Frozen):
     topics: tuple[str, ...]
     # Java client settings; secrets stay in the files these point at.
     kafka: dict[str, str]
+    # The same for librdkafka, without user and password.
+    librdkafka: ClientSettings
     secret_file: Path
     ca_file: Path
     checkpoint: Path
@@ -71,10 +73,16 @@ def _site_input(pipeline: PipelineSpec, site: SiteSpec, layout: Layout) -> SiteI
         site=site.name,
         topics=pipeline.topics,
         kafka=java_settings(site, layout.ca, secret),
+        librdkafka=_without_login(librdkafka_settings(site, layout.ca, "", "")),
         secret_file=secret,
         ca_file=layout.ca,
         checkpoint=layout.checkpoint(pipeline.name, site.name),
     )
+
+
+def _without_login(settings: ClientSettings) -> ClientSettings:
+    login = {"sasl.username", "sasl.password"}
+    return {key: value for key, value in settings.items() if key not in login}
 
 
 class JobState(StrEnum):

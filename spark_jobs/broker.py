@@ -1,0 +1,119 @@
+"""A broker's own view of its topics, by a light client that joins no group and commits nothing."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from confluent_kafka import (
+    TIMESTAMP_NOT_AVAILABLE,
+    Consumer,
+    KafkaException,
+    Message,
+    TopicPartition,
+)
+
+from millrace.core.job import SiteInput
+from millrace.core.lag import Bounds, Partition
+from millrace.state.properties import read_properties
+
+log = logging.getLogger(__name__)
+
+# As timestamps, these ask for the ends of a partition.
+_END, _BEGINNING = -1, -2
+
+_LIGHT = {
+    "enable.auto.commit": False,
+    "enable.auto.offset.store": False,
+    "allow.auto.create.topics": False,
+    "auto.offset.reset": "earliest",
+    # One record is wanted, never a backlog.
+    "queued.min.messages": 1,
+    "queued.max.messages.kbytes": 64,
+    "max.partition.fetch.bytes": 1024,
+    "fetch.wait.max.ms": 100,
+    "reconnect.backoff.max.ms": 5_000,
+    "log.connection.close": False,
+}
+
+
+class Broker:
+    def __init__(self, site: SiteInput, group: str, timeout_s: float = 5.0) -> None:
+        self._site = site
+        self._group = group
+        self._timeout_s = timeout_s
+        self._client: Consumer | None = None
+        self._partitions: list[Partition] = []
+        self._listed_at_s = 0.0
+
+    def bounds(self) -> dict[Partition, Bounds]:
+        """What the broker holds; raises KafkaException while it does not answer."""
+        partitions = self._known_partitions()
+        low, high = self._offsets(partitions, _BEGINNING), self._offsets(partitions, _END)
+        return {p: Bounds(low[p], high[p]) for p in partitions if p in low and p in high}
+
+    def times_at(self, offsets: Mapping[Partition, int]) -> dict[Partition, datetime]:
+        """The time of the first record at or after each offset, where one comes in time."""
+        if not offsets:
+            return {}
+        client = self._connect()
+        client.assign([TopicPartition(*part, offset) for part, offset in offsets.items()])
+        try:
+            return self._first_times(client, len(offsets))
+        finally:
+            client.unassign()
+
+    def close(self) -> None:
+        if self._client is not None:
+            self._client.close()
+
+    def _connect(self) -> Consumer:
+        if self._client is None:
+            self._client = Consumer(self._settings(), logger=log)
+        return self._client
+
+    def _settings(self) -> dict[str, object]:
+        login: dict[str, object] = {}
+        if str(self._site.librdkafka.get("security.protocol", "")).upper().startswith("SASL"):
+            secret = read_properties(self._site.secret_file)
+            login = {"sasl.username": secret["username"], "sasl.password": secret["password"]}
+        return {"group.id": self._group, **_LIGHT, **self._site.librdkafka, **login}
+
+    def _known_partitions(self, refresh_s: float = 30.0) -> list[Partition]:
+        now_s = time.monotonic()
+        if not self._partitions or now_s - self._listed_at_s > refresh_s:
+            self._partitions = [p for topic in self._site.topics for p in self._list(topic)]
+            self._listed_at_s = now_s
+        return self._partitions
+
+    def _list(self, topic: str) -> list[Partition]:
+        found = self._connect().list_topics(topic, timeout=self._timeout_s).topics[topic]
+        return [(topic, number) for number in found.partitions]
+
+    def _offsets(self, partitions: list[Partition], end: int) -> dict[Partition, int]:
+        if not partitions:
+            return {}
+        asked = [TopicPartition(*part, end) for part in partitions]
+        answers = self._connect().offsets_for_times(asked, timeout=self._timeout_s)
+        failed = next((answer.error for answer in answers if answer.error), None)
+        if failed:
+            self._partitions = []
+            raise KafkaException(failed)
+        return {(answer.topic, answer.partition): answer.offset for answer in answers}
+
+    def _first_times(self, client: Consumer, count: int) -> dict[Partition, datetime]:
+        times: dict[Partition, datetime] = {}
+        deadline_s = time.monotonic() + 1.0
+        while len(times) < count and time.monotonic() < deadline_s:
+            record = client.poll(0.1)
+            if record is not None and not record.error():
+                self._keep_first(times, record)
+        return times
+
+    def _keep_first(self, times: dict[Partition, datetime], record: Message) -> None:
+        kind, milliseconds = record.timestamp()
+        if kind != TIMESTAMP_NOT_AVAILABLE:
+            at = datetime.fromtimestamp(milliseconds / 1000, UTC)
+            times.setdefault((record.topic(), record.partition()), at)

@@ -1,0 +1,102 @@
+"""The main loop: every site's query is kept running until the job is to stop."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from py4j.protocol import Py4JError
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming import StreamingQuery
+
+from millrace.core.errors import MillraceError
+from millrace.core.heartbeat import Phase
+from millrace.core.job import JobSpec, SiteInput
+from millrace.state.checkpoint import Checkpoint
+from spark_jobs.jvm import Jvm
+from spark_jobs.pulse import Pulse
+from spark_jobs.session import build_session
+from spark_jobs.sink import BronzeSink, Fence
+from spark_jobs.site_query import SiteQuery
+from spark_jobs.source import read_site
+from spark_jobs.stopping import StopRequest
+
+log = logging.getLogger(__name__)
+
+_TICK_S = 0.5
+
+
+class NoTableError(MillraceError):
+    def __init__(self, job: JobSpec) -> None:
+        super().__init__(
+            f"table {job.table} is not there; the provision task of pipeline"
+            f" {job.pipeline!r} makes it"
+        )
+
+
+def drive(job: JobSpec, pulse: Pulse, stop: StopRequest) -> None:
+    """Returns after a graceful stop; every other end is an error."""
+    if not (job.table / "_delta_log").is_dir():
+        raise NoTableError(job)
+    session = build_session(job)
+    jvm = Jvm.of(session)
+    with _jvm_deaths_named(jvm):
+        fence = Fence(job.generations_dir, job.generation)
+        queries = [_site_query(session, job, site, fence) for site in job.inputs]
+        try:
+            _keep_running(queries, fence, jvm, pulse, stop)
+        finally:
+            pulse.say(Phase.STOPPING)
+            _end(queries)
+            session.stop()
+
+
+def _keep_running(
+    queries: list[SiteQuery], fence: Fence, jvm: Jvm, pulse: Pulse, stop: StopRequest
+) -> None:
+    running = False
+    while not stop.wait(_TICK_S if running else 0):
+        jvm.check()
+        fence.check()
+        for query in queries:
+            query.ensure(time.monotonic())
+        pulse.touch()
+        if not running:
+            running = True
+            pulse.say(Phase.RUNNING)
+
+
+def _end(queries: list[SiteQuery]) -> None:
+    for query in queries:
+        query.ask_to_end()
+    for query in queries:
+        query.end()
+
+
+def _site_query(session: SparkSession, job: JobSpec, site: SiteInput, fence: Fence) -> SiteQuery:
+    checkpoint = Checkpoint(site.checkpoint)
+    sink = BronzeSink(site.site, job.table, checkpoint, fence)
+
+    def begin() -> StreamingQuery:
+        return (
+            read_site(session, job, site)
+            .writeStream.queryName(f"{job.pipeline}/{site.site}")
+            .foreachBatch(sink)
+            .option("checkpointLocation", str(site.checkpoint))
+            .trigger(processingTime=f"{int(job.trigger_s * 1000)} milliseconds")
+            .start()
+        )
+
+    return SiteQuery(site.site, begin, checkpoint)
+
+
+@contextmanager
+def _jvm_deaths_named(jvm: Jvm) -> Iterator[None]:
+    """A dead JVM shows as broken connections first; its exit code says more."""
+    try:
+        yield
+    except (Py4JError, OSError, EOFError):
+        jvm.check(timeout_s=5.0)
+        raise

@@ -1,0 +1,97 @@
+"""The ingest job: every site's topics into one bronze table, exactly once.
+
+python -m spark_jobs.ingest JOB.json
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from pathlib import Path
+
+from millrace.core.errors import MillraceError
+from millrace.core.heartbeat import Phase
+from millrace.core.job import JobSpec
+from millrace.core.lag import Throughput
+from millrace.state.checkpoint import Checkpoint
+from millrace.state.generations import claim, latest
+from spark_jobs.broker import Broker
+from spark_jobs.driver import drive
+from spark_jobs.jvm import JvmDiedError
+from spark_jobs.pulse import Pulse
+from spark_jobs.sink import FencedError
+from spark_jobs.stopping import StopRequest
+from spark_jobs.watch import SiteWatch
+
+log = logging.getLogger("millrace.ingest")
+
+_FAILED = 1
+
+
+def run(job: JobSpec) -> int:
+    """The whole life of a job; returns its exit code."""
+    pulse = Pulse(job, [_watch(job, number) for number in range(len(job.inputs))])
+    if not claim(job.generations_dir, job.generation):
+        newest = latest(job.generations_dir)
+        log.warning("generation %s is taken (newest: %s); ending", job.generation, newest)
+        return 0
+    stop = StopRequest.install()
+    pulse.say(Phase.STARTING)
+    pulse.start()
+    try:
+        return _run_until_end(job, pulse, stop)
+    finally:
+        pulse.stop()
+
+
+def _run_until_end(job: JobSpec, pulse: Pulse, stop: StopRequest) -> int:
+    try:
+        drive(job, pulse, stop)
+    except FencedError as fenced:
+        log.warning("%s; ending", fenced)
+        pulse.say(Phase.FENCED)
+        return 0
+    except JvmDiedError as died:
+        return _fail(pulse, died, died.exit_code)
+    except MillraceError as error:
+        return _fail(pulse, error, _FAILED)
+    except Exception as error:
+        log.exception("unexpected")
+        return _fail(pulse, error, _FAILED)
+    log.info("stopped: %s", stop.reason)
+    pulse.say(Phase.STOPPED)
+    return 0
+
+
+def _fail(pulse: Pulse, error: Exception, exit_code: int) -> int:
+    log.error("%s", error)
+    pulse.say(Phase.FAILED, str(error))
+    return exit_code
+
+
+def _watch(job: JobSpec, number: int) -> SiteWatch:
+    site = job.inputs[number]
+    return SiteWatch(
+        site=site.site,
+        broker=Broker(site, group=f"millrace-{job.pipeline}-watch"),
+        checkpoint=Checkpoint(site.checkpoint),
+        # Long enough to see a few batches, or the rate of a slow trigger would jump.
+        throughput=Throughput(window_s=max(10.0, 3 * job.trigger_s)),
+    )
+
+
+def main() -> int:
+    logging.Formatter.converter = time.gmtime
+    logging.basicConfig(
+        level=logging.INFO,
+        format="%(asctime)s.%(msecs)03dZ %(levelname)-5s %(name)s: %(message)s",
+        datefmt="%Y-%m-%dT%H:%M:%S",
+    )
+    logging.getLogger("py4j").setLevel(logging.WARNING)
+    file = Path(sys.argv[1])
+    return run(JobSpec.model_validate_json(file.read_text()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

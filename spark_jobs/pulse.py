@@ -1,0 +1,72 @@
+"""The heartbeat: written by a thread, but only while the job itself goes on."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from millrace.core.heartbeat import Heartbeat, Phase
+from millrace.core.job import JobSpec
+from millrace.state.mailbox import Mailbox
+from spark_jobs.watch import SiteWatch
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class Pulse:
+    job: JobSpec
+    watches: list[SiteWatch]
+    interval_s: float = 2.0
+    # Longer without a sign from the main loop, and the heartbeat stops too.
+    patience_s: float = 30.0
+    _phase: Phase = Phase.STARTING
+    _error: str = ""
+    _alive_at_s: float = field(default_factory=time.monotonic)
+    _stopped: threading.Event = field(default_factory=threading.Event)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def start(self) -> None:
+        for watch in self.watches:
+            watch.start()
+        threading.Thread(target=self._run, name="pulse", daemon=True).start()
+
+    def touch(self) -> None:
+        """The main loop goes on."""
+        self._alive_at_s = time.monotonic()
+
+    def say(self, phase: Phase, error: str = "") -> None:
+        """Tell a change at once."""
+        with self._lock:
+            self._phase, self._error = phase, error
+            self._write()
+
+    def stop(self) -> None:
+        self._stopped.set()
+        for watch in self.watches:
+            watch.stop()
+
+    def _run(self) -> None:
+        while not self._stopped.wait(self.interval_s):
+            if time.monotonic() - self._alive_at_s < self.patience_s:
+                with self._lock:
+                    self._write()
+
+    def _write(self) -> None:
+        beat = Heartbeat(
+            pipeline=self.job.pipeline,
+            generation=self.job.generation,
+            fingerprint=self.job.fingerprint,
+            phase=self._phase,
+            at=datetime.now(UTC),
+            sites=tuple(watch.beat() for watch in self.watches),
+            error=self._error,
+        )
+        try:
+            Mailbox(self.job.state_dir).write_heartbeat(beat)
+        except OSError as error:
+            # A full disk ends in stale heartbeats, which supervision sees; the data goes on.
+            log.warning("heartbeat not written: %s", error)

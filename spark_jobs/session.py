@@ -1,0 +1,97 @@
+"""The Spark session of a job: one JVM, all on this machine, listening to nobody else."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from py4j.java_gateway import JavaObject
+from pyspark.java_gateway import ensure_callback_server_started
+from pyspark.sql import SparkSession
+
+from millrace.core.job import JobSpec
+
+_LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
+
+_JVM_OPTIONS = (
+    f"-Dlog4j2.configurationFile={_LOG_SETTINGS}",
+    "-Duser.timezone=UTC",
+    "-Djava.net.preferIPv4Stack=true",
+    "-XX:+UseSerialGC",
+    "-XX:ReservedCodeCacheSize=128m",
+    "-XX:+ExitOnOutOfMemoryError",
+)
+
+
+def session_settings(job: JobSpec) -> dict[str, str]:
+    """All of Spark's settings; they are visible to every user of the machine, so no secret."""
+    return {
+        "spark.app.name": f"millrace-{job.pipeline}",
+        "spark.master": "local[2]",
+        "spark.driver.memory": job.memory,
+        "spark.driver.extraClassPath": f"{job.jars_dir}/*",
+        "spark.driver.extraJavaOptions": " ".join(_JVM_OPTIONS),
+        **_CLOSED_TO_OTHERS,
+        **_DELTA,
+        **_SMALL_BATCHES,
+    }
+
+
+# In local mode Spark makes up the shared secret itself and keeps it in memory.
+_CLOSED_TO_OTHERS = {
+    "spark.ui.enabled": "false",
+    "spark.python.unix.domain.socket.enabled": "true",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.authenticate": "true",
+    "spark.network.crypto.enabled": "true",
+}
+
+_DELTA = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.databricks.delta.snapshotPartitions": "1",
+    # The writers keep the order of rows; sorting by the partition column would not promise to.
+    "spark.sql.maxConcurrentOutputFileWriters": "16",
+}
+
+_SMALL_BATCHES = {
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.debug.maxToStringFields": "1000",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.streaming.minBatchesToRetain": "10",
+    "spark.sql.streaming.metricsEnabled": "false",
+    "spark.sql.streaming.numRecentProgressUpdates": "2",
+    "spark.sql.streaming.kafka.useDeprecatedOffsetFetching": "false",
+    "spark.cleaner.periodicGC.interval": "6h",
+}
+
+
+def build_session(job: JobSpec) -> SparkSession:
+    # Free memory goes back to the system sooner with few arenas; the JVM makes many threads.
+    os.environ.setdefault("MALLOC_ARENA_MAX", "2")
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    builder = SparkSession.builder
+    for key, value in session_settings(job).items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    _authenticate_callbacks(session)
+    return session
+
+
+def _authenticate_callbacks(session: SparkSession) -> None:
+    """Batches come back to Python through a port; PySpark leaves it open to every local user."""
+    gateway = session.sparkContext._gateway  # noqa: SLF001 - PySpark has no public door to it
+    token = gateway.java_parameters.auth_token
+    gateway.python_parameters.auth_token = token
+    ensure_callback_server_started(gateway)
+    # Starting it makes a copy of the JVM's client, and the copy forgets the token.
+    server = JavaObject("GATEWAY_SERVER", gateway._gateway_client)  # noqa: SLF001 - as above
+    client = server.getCallbackClient()
+    field = client.getClass().getSuperclass().getDeclaredField("authToken")
+    field.setAccessible(True)
+    field.set(client, token)

@@ -1,0 +1,104 @@
+"""One site's streaming query: begun, begun again while its broker is away, ended whole."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from pyspark.errors import PySparkException
+from pyspark.sql.streaming import StreamingQuery
+
+from millrace.core.backoff import Backoff
+from millrace.core.errors import MillraceError
+from millrace.core.ingest_faults import Verdict, judge
+from millrace.state.checkpoint import Checkpoint
+from spark_jobs.sink import FencedError
+
+log = logging.getLogger(__name__)
+
+_POLL_S = 0.05
+_BROKER_SILENT_S = 3.0
+
+
+class QueryFailedError(MillraceError):
+    """A query that trying again cannot help."""
+
+
+@dataclass
+class SiteQuery:
+    """Kept running from outside: `ensure` is called again and again."""
+
+    site: str
+    begin: Callable[[], StreamingQuery]
+    checkpoint: Checkpoint
+    backoff: Backoff = field(default_factory=Backoff)
+    _query: StreamingQuery | None = None
+    _begun_at_s: float = 0.0
+    _next_try_s: float = 0.0
+
+    def ensure(self, now_s: float) -> None:
+        if self._query is not None and self._query.isActive:
+            return
+        if self._query is not None:
+            self._on_end(now_s, failure_text(self._query))
+        elif now_s >= self._next_try_s:
+            self._begun_at_s = now_s
+            self._query = self.begin()
+
+    def _on_end(self, now_s: float, error: str) -> None:
+        self._query = None
+        fault = judge(error)
+        if fault.verdict is Verdict.FENCED:
+            raise FencedError(fault.reason)
+        if fault.verdict is Verdict.PERMANENT:
+            log.error("site %s: %s", self.site, error)
+            raise QueryFailedError(f"site {self.site!r}: {fault.reason}")
+        pause_s = self.backoff.on_failure(now_s - self._begun_at_s)
+        self._next_try_s = now_s + pause_s
+        log.warning("site %s: %s; next try in %.0f s", self.site, fault.reason, pause_s)
+
+    def ask_to_end(self) -> None:
+        """No batch begins after this; the running one goes on to its commit."""
+        if self._query is not None:
+            _forbid_next_batch(self._query)
+
+    def end(self) -> None:
+        """Waits for the running batch; `ask_to_end` came before."""
+        if self._query is not None:
+            self._await_batch(self._query)
+            self._query.stop()
+
+    def _await_batch(self, query: StreamingQuery) -> None:
+        quiet_since_s = time.monotonic()
+        while query.status["isTriggerActive"]:
+            if self.checkpoint.last_planned() > self.checkpoint.last_commit():
+                quiet_since_s = time.monotonic()
+            # A trigger without a batch only asks the broker, which may be away.
+            if time.monotonic() - quiet_since_s > _BROKER_SILENT_S:
+                return
+            time.sleep(_POLL_S)
+
+
+def _forbid_next_batch(query: StreamingQuery) -> None:
+    """StreamingQuery.stop() interrupts a batch in the middle; Spark has no gentler public way.
+
+    A query looks at this state between two batches, and nowhere inside one.
+    """
+    execution = query._jsq.streamingQuery()  # noqa: SLF001 - see above
+    terminated = "org.apache.spark.sql.execution.streaming.runtime.TERMINATED$"
+    loader = execution.getClass().getClassLoader()
+    state = loader.loadClass(terminated).getField("MODULE$").get(None)
+    execution.state().set(state)
+    # The query may have looked just before; then its trigger shows as active a moment later.
+    time.sleep(_POLL_S)
+
+
+def failure_text(query: StreamingQuery) -> str:
+    """The error with all its causes; empty when the query was stopped."""
+    error = query.exception()
+    if error is None:
+        return ""
+    stack = getattr(error, "_stackTrace", "") if isinstance(error, PySparkException) else ""
+    return f"{error}\n{stack}"

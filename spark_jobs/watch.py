@@ -1,0 +1,90 @@
+"""Beside each query: what its broker holds, and what of that is not yet in the table."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from confluent_kafka import KafkaException
+
+from millrace.core.errors import MillraceError
+from millrace.core.heartbeat import SiteBeat
+from millrace.core.lag import Bounds, Partition, Throughput, measure, start_positions, waiting
+from millrace.state.checkpoint import Checkpoint
+from spark_jobs.broker import Broker
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class SiteWatch:
+    """Looks again and again in a thread of its own; `beat` tells what it saw last."""
+
+    site: str
+    broker: Broker
+    checkpoint: Checkpoint
+    throughput: Throughput
+    interval_s: float = 2.0
+    _stopped: threading.Event = field(default_factory=threading.Event)
+    _bounds: dict[Partition, Bounds] = field(default_factory=dict)
+    _positions: dict[Partition, int] = field(default_factory=dict)
+    _oldest: dict[Partition, tuple[int, datetime]] = field(default_factory=dict)
+    _beat: SiteBeat | None = None
+
+    def start(self) -> None:
+        threading.Thread(target=self._run, name=f"watch-{self.site}", daemon=True).start()
+
+    def stop(self) -> None:
+        self._stopped.set()
+
+    def beat(self) -> SiteBeat:
+        return self._beat or self._look(reachable=False)
+
+    def _run(self) -> None:
+        while not self._stopped.is_set():
+            self._beat = self._look(reachable=self._ask_broker())
+            self._stopped.wait(self.interval_s)
+        self.broker.close()
+
+    def _ask_broker(self) -> bool:
+        try:
+            self._bounds = self.broker.bounds()
+        except (KafkaException, MillraceError) as error:
+            log.debug("site %s does not answer: %s", self.site, error)
+            return False
+        return True
+
+    def _look(self, *, reachable: bool) -> SiteBeat:
+        batch = self.checkpoint.last_commit()
+        self._advance(start_positions(self.checkpoint.offsets(batch), self._bounds))
+        if reachable:
+            self._find_oldest()
+        oldest = {part: time for part, (_, time) in self._oldest.items()}
+        return SiteBeat(
+            site=self.site,
+            batch=batch,
+            rows_per_s=round(self.throughput.per_s(time.monotonic()), 1),
+            rows_total=self.throughput.total,
+            last_batch_at=self.checkpoint.committed_at(batch),
+            reachable=reachable,
+            partitions=measure(self._positions, self._bounds, oldest),
+        )
+
+    def _advance(self, positions: dict[Partition, int]) -> None:
+        rows = sum(offset - self._positions.get(p, offset) for p, offset in positions.items())
+        self._positions = positions
+        self.throughput.on_rows(time.monotonic(), max(0, rows))
+
+    def _find_oldest(self) -> None:
+        wanted = waiting(self._positions, self._bounds)
+        known = {p: seen for p, seen in self._oldest.items() if wanted.get(p) == seen[0]}
+        missing = {p: offset for p, offset in wanted.items() if p not in known}
+        try:
+            found = self.broker.times_at(missing)
+        except KafkaException as error:
+            log.debug("site %s: no record read: %s", self.site, error)
+            found = {}
+        self._oldest = known | {p: (wanted[p], at) for p, at in found.items()}

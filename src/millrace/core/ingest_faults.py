@@ -1,0 +1,112 @@
+"""Why a query of the ingest job ended, and whether trying again can help."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Verdict(StrEnum):
+    UNREACHABLE = "unreachable"  # the site does not answer; it may come back
+    RETRY = "retry"  # the site answers; the same once more can succeed
+    FENCED = "fenced"  # a newer generation of the job took over
+    PERMANENT = "permanent"  # only a person can put it right
+
+
+@dataclass(frozen=True)
+class Fault:
+    verdict: Verdict
+    reason: str
+
+
+@dataclass(frozen=True)
+class _Rule:
+    signs: str
+    verdict: Verdict
+    reason: str
+
+
+# The first that fits decides: a cause stands before the wrappers it comes in.
+_RULES = (
+    _Rule(r"FencedError", Verdict.FENCED, "a newer generation took over"),
+    _Rule(
+        r"KAFKA_DATA_LOSS|OffsetOutOfRangeException",
+        Verdict.PERMANENT,
+        "the broker no longer has offsets that are not in the table yet; nothing was skipped."
+        " Restore the topic, or remove the site's checkpoint to go on from what is left",
+    ),
+    _Rule(
+        r"Could not read properties from file|Could not find a 'KafkaClient' entry",
+        Verdict.PERMANENT,
+        "the file with the user's secret is missing or unreadable; run 'millrace up' to make it",
+    ),
+    _Rule(
+        r"SaslAuthenticationException",
+        Verdict.PERMANENT,
+        "the broker refuses user and password; the secret file and the broker's user differ",
+    ),
+    _Rule(
+        r"SslAuthenticationException|SSLHandshakeException|InvalidPathException"
+        r"|Failed to load PEM SSL keystore|Failed to load SSL",
+        Verdict.PERMANENT,
+        "TLS failed: the CA file does not fit the broker's certificate, or is unreadable",
+    ),
+    _Rule(
+        r"(Topic|Group|Cluster)AuthorizationException",
+        Verdict.PERMANENT,
+        "the broker's ACLs do not let the user read; run the pipeline's provision task",
+    ),
+    _Rule(
+        r"UnsupportedVersionException",
+        Verdict.PERMANENT,
+        "the broker is too old for this client",
+    ),
+    _Rule(
+        r"Concurrent(Transaction|Append|Write)Exception|DELTA_CONCURRENT",
+        Verdict.RETRY,
+        "another writer's commit came first",
+    ),
+    _Rule(
+        r"UnknownTopicOrPartitionException|UNKNOWN_TOPIC_OR_PARTITION",
+        Verdict.RETRY,
+        "the topic is not there yet",
+    ),
+    _Rule(
+        r"No resolvable bootstrap urls",
+        Verdict.UNREACHABLE,
+        "the broker's host name is not known",
+    ),
+    _Rule(
+        r"org\.apache\.kafka\.common\.errors\.(Timeout|Disconnect|Network|BrokerNotAvailable"
+        r"|LeaderNotAvailable|NotLeaderOrFollower|CoordinatorNotAvailable)Exception"
+        r"|java\.net\.ConnectException|Timed out waiting for a node assignment"
+        r"|FETCH_OFFSET_TIMEOUT|Timeout of \d+ms expired",
+        Verdict.UNREACHABLE,
+        "the broker does not answer",
+    ),
+)
+
+
+def judge(error: str) -> Fault:
+    """Read the whole text of an error, causes included."""
+    for rule in _RULES:
+        found = re.search(rule.signs, error)
+        if found:
+            return Fault(rule.verdict, f"{rule.reason} ({_line_around(error, found.start())})")
+    return Fault(Verdict.PERMANENT, _first_line(error))
+
+
+def _line_around(error: str, position: int) -> str:
+    begin = error.rfind("\n", 0, position) + 1
+    end = error.find("\n", position)
+    return _shorten(error[begin : end if end >= 0 else len(error)])
+
+
+def _first_line(error: str) -> str:
+    return _shorten(next((line for line in error.splitlines() if line.strip()), "unknown error"))
+
+
+def _shorten(line: str, length: int = 500) -> str:
+    text = line.strip().removeprefix("Caused by: ")
+    return text if len(text) <= length else f"{text[:length]}..."

@@ -1,0 +1,89 @@
+"""Lag and speed of a query: arithmetic on offsets, free of clocks and brokers."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from millrace.core.heartbeat import PartitionLag
+
+Partition = tuple[str, int]
+Offsets = Mapping[Partition, int]
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What a broker still holds of a partition: offsets from `low` up to, without, `high`."""
+
+    low: int
+    high: int
+
+
+def parse_offsets(text: str) -> dict[Partition, int]:
+    """Spark's way to write offsets: `{"topic": {"0": 12}}`."""
+    topics: dict[str, dict[str, int]] = json.loads(text)
+    return {
+        (topic, int(number)): offset
+        for topic, partitions in topics.items()
+        for number, offset in partitions.items()
+    }
+
+
+def start_positions(committed: Offsets, bounds: Mapping[Partition, Bounds]) -> dict[Partition, int]:
+    """The next offset to read everywhere; a partition never read begins at its oldest record."""
+    return {**{part: held.low for part, held in bounds.items()}, **committed}
+
+
+def waiting(positions: Offsets, bounds: Mapping[Partition, Bounds]) -> dict[Partition, int]:
+    """Partitions with records not yet in the table, and where these begin."""
+    return {
+        part: positions[part]
+        for part, held in bounds.items()
+        if part in positions and positions[part] < held.high
+    }
+
+
+def measure(
+    positions: Offsets,
+    bounds: Mapping[Partition, Bounds],
+    oldest: Mapping[Partition, datetime],
+) -> tuple[PartitionLag, ...]:
+    """One line per partition; where the broker was never asked, its end is taken as reached."""
+    return tuple(
+        PartitionLag(
+            topic=part[0],
+            partition=part[1],
+            position=position,
+            end=bounds[part].high if part in bounds else position,
+            oldest_waiting=oldest.get(part),
+        )
+        for part, position in sorted(positions.items())
+    )
+
+
+def batch_rows(begin: Offsets, end: Offsets) -> int | None:
+    """How many offsets a batch spans; None where a partition has no known beginning."""
+    if not end.keys() <= begin.keys():
+        return None
+    return sum(max(0, offset - begin[part]) for part, offset in end.items())
+
+
+@dataclass
+class Throughput:
+    """Rows per second over the last `window_s` seconds."""
+
+    window_s: float
+    total: int = 0
+    _recent: deque[tuple[float, int]] = field(default_factory=deque)
+
+    def on_rows(self, at_s: float, rows: int) -> None:
+        self.total += rows
+        self._recent.append((at_s, rows))
+
+    def per_s(self, now_s: float) -> float:
+        while self._recent and self._recent[0][0] <= now_s - self.window_s:
+            self._recent.popleft()
+        return sum(rows for _, rows in self._recent) / self.window_s
