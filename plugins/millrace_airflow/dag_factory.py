@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from airflow.sdk import DAG
@@ -22,6 +22,9 @@ from millrace_airflow.operators import (
 
 # `airflow db clean` removes runs by their start, however alive: so no run lasts for ever.
 _SHIFT = timedelta(hours=12)
+# Any moment in the past. Without one, Airflow 3.3 gives the first two runs of a continuous DAG the
+# same logical date, refuses the second ("run already exists"), and so never runs it again.
+_START = datetime(2025, 1, 1, tzinfo=UTC)
 # 5 + 10 + 20 + 40 + 60 s: a broker that starts with us is there by then.
 _PATIENCE = {
     "retries": 5,
@@ -59,6 +62,7 @@ def build_dag(spec: PipelineSpec) -> DAG:
         description=f"{', '.join(spec.topics)} to bronze.{spec.table}",
         doc_md=pipeline_doc(spec),
         schedule="@continuous",
+        start_date=_START,
         max_active_runs=1,
         catchup=False,
         is_paused_upon_creation=False,

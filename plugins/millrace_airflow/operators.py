@@ -90,8 +90,9 @@ class DeployOperator(PipelineOperator):
             if isinstance(error.__cause__, BudgetUsedUpError):
                 self._wait(str(error))
             raise
-        self.log.info("%s: %s", outcome.verb, outcome.decision.reason)
-        return outcome.as_xcom()
+        done = outcome.as_xcom()
+        self.log.info("deployed: %s", done)
+        return done
 
     def _wait(self, why: str) -> None:
         self.log.error("%s", why)

@@ -10,6 +10,7 @@ import asyncio
 import os
 import threading
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
@@ -33,6 +34,7 @@ class JobTrigger(BaseTrigger):
         # A look that starts the job must not overtake the stop that a person asked for.
         self._one_at_a_time = threading.Lock()
         self._stopped = False
+        self._stopping: asyncio.Task[None] | None = None
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         return (
@@ -54,8 +56,17 @@ class JobTrigger(BaseTrigger):
             await asyncio.sleep(self.poll_s)
 
     async def on_kill(self) -> None:
-        # Airflow waits 30 s for this; the thread goes on past that, until the batch is finished.
-        await asyncio.to_thread(self._stop)
+        self._stopping = asyncio.create_task(asyncio.to_thread(self._stop))
+        await asyncio.shield(self._stopping)
+
+    async def cleanup(self) -> None:
+        """Never stops a job; waits for the stop that a person asked for, to tell its end.
+
+        Airflow cancels a killed trigger again each second, `on_kill` included.
+        """
+        while self._stopping and not self._stopping.done():
+            with suppress(asyncio.CancelledError):
+                await asyncio.shield(self._stopping)
 
     def _look(self) -> Event | None:
         with self._one_at_a_time:

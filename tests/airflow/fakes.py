@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime
 
 from millrace.core.job import JobSpec, JobState, JobStatus
@@ -14,6 +15,7 @@ class InMemoryRunner:
     jobs: dict[str, JobStatus] = {}  # noqa: RUF012 - shared on purpose: operators make runners anew
     calls: list[str] = []  # noqa: RUF012
     start_error: Exception | None = None
+    stop_takes_s = 0.0
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
@@ -21,6 +23,7 @@ class InMemoryRunner:
     @classmethod
     def reset(cls) -> None:
         cls.jobs, cls.calls, cls.start_error = {}, [], None
+        cls.stop_takes_s = 0.0
 
     @classmethod
     def die(cls, pipeline: str, exit_code: int) -> None:
@@ -48,6 +51,7 @@ class InMemoryRunner:
 
     def stop(self, pipeline: str, timeout_s: float) -> JobStatus:
         self.calls.append("stop" if timeout_s > 0 else "kill")
+        time.sleep(self.stop_takes_s)
         changes = {"state": JobState.STOPPED, "exit_code": 0, "pid": None}
         self.jobs[pipeline] = self.status(pipeline).model_copy(update=changes)
         return self.jobs[pipeline]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 from airflow.dag_processing.dagbag import DagBag
+from airflow.timetables.base import TimeRestriction
+from airflow.timetables.simple import ContinuousTimetable
 
 from millrace.core.layout import Layout
 from millrace_airflow.dag_factory import pipeline_dags
@@ -75,3 +77,14 @@ def test_a_dag_tells_an_operator_how_to_stop_it(layout: Layout) -> None:
     doc = pipeline_dags(layout)["pipeline.temperature"].doc_md
     assert "pause" in doc
     assert "dags/pipelines/temperature.yaml" in doc
+
+
+def test_a_run_after_the_first_has_a_date_of_its_own(layout: Layout) -> None:
+    dag = bag("pipelines.py").dags["pipeline.temperature"]
+    timetable = ContinuousTimetable()
+    limits = TimeRestriction(dag.start_date, None, catchup=False)
+    first = timetable.next_dagrun_info(last_automated_data_interval=None, restriction=limits)
+    second = timetable.next_dagrun_info(
+        last_automated_data_interval=first.data_interval, restriction=limits
+    )
+    assert first.logical_date != second.logical_date

@@ -10,6 +10,7 @@ import pytest
 from airflow.triggers.base import BaseTrigger
 
 from millrace.core.errors import MillraceError
+from millrace.core.job import JobState
 from millrace.core.layout import Layout
 from millrace_airflow.deployment import read_deployment, remember
 from millrace_airflow.ensure import Keeper, utc_now
@@ -140,6 +141,21 @@ def test_a_kill_by_a_person_stops_the_job_for_good(layout: Layout) -> None:
 
     asyncio.run(act())
     assert InMemoryRunner.calls == ["start", "stop"]
+
+
+def test_a_kill_that_is_interrupted_is_carried_through(layout: Layout) -> None:
+    watcher = trigger(layout)
+    keeper(layout).ensure()
+    InMemoryRunner.stop_takes_s = 0.3
+
+    async def act() -> None:
+        killing = asyncio.create_task(watcher.on_kill())
+        await asyncio.sleep(0.1)
+        killing.cancel()
+        await watcher.cleanup()
+
+    asyncio.run(act())
+    assert InMemoryRunner.jobs["temperature"].state == JobState.STOPPED
 
 
 def test_cleaning_up_leaves_the_job_alone(layout: Layout) -> None:
