@@ -108,8 +108,11 @@ class Broker:
         deadline_s = time.monotonic() + 1.0
         while len(times) < count and time.monotonic() < deadline_s:
             record = client.poll(0.1)
-            if record is not None and not record.error():
-                self._keep_first(times, record)
+            if record is None or record.error():
+                continue
+            self._keep_first(times, record)
+            # A full queue of one partition would keep the others from being fetched.
+            client.incremental_unassign([TopicPartition(record.topic(), record.partition())])
         return times
 
     def _keep_first(self, times: dict[Partition, datetime], record: Message) -> None:

@@ -22,6 +22,12 @@ class NoTableError(MillraceError):
         )
 
 
+def open_table(path: Path) -> DeltaTable:
+    if not DeltaTable.is_deltatable(str(path)):
+        raise NoTableError(path)
+    return DeltaTable(str(path))
+
+
 def ensure_bronze(path: Path) -> bool:
     """Make the empty table; False where it is there already."""
     if DeltaTable.is_deltatable(str(path)):

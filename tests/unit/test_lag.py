@@ -1,0 +1,79 @@
+"""Lag arithmetic against hand-made offsets."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from millrace.core.backoff import Backoff
+from millrace.core.lag import (
+    Bounds,
+    Throughput,
+    batch_rows,
+    measure,
+    parse_offsets,
+    start_positions,
+    waiting,
+)
+
+P0, P1 = ("readings", 0), ("readings", 1)
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+def test_spark_offsets_are_read_per_partition() -> None:
+    assert parse_offsets('{"readings": {"0": 12, "1": 0}}') == {P0: 12, P1: 0}
+
+
+def test_a_partition_never_read_begins_at_its_oldest_record() -> None:
+    bounds = {P0: Bounds(0, 10), P1: Bounds(40, 50)}
+    assert start_positions({P0: 7}, bounds) == {P0: 7, P1: 40}
+
+
+def test_what_was_read_counts_also_where_the_broker_never_answered() -> None:
+    positions = start_positions({P0: 7}, {})
+    (part,) = measure(positions, {}, {})
+    assert (part.position, part.end, part.records) == (7, 7, 0)
+
+
+def test_only_partitions_with_records_left_wait() -> None:
+    bounds = {P0: Bounds(0, 10), P1: Bounds(0, 5)}
+    assert waiting({P0: 4, P1: 5}, bounds) == {P0: 4}
+
+
+def test_lag_is_the_distance_to_the_broker_end() -> None:
+    bounds = {P0: Bounds(0, 10), P1: Bounds(0, 5)}
+    first, second = measure({P1: 5, P0: 4}, bounds, {P0: NOON})
+    assert (first.partition, first.records, first.oldest_waiting) == (0, 6, NOON)
+    assert (second.partition, second.records, second.oldest_waiting) == (1, 0, None)
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "rows"),
+    [
+        ({P0: 3}, {P0: 10}, 7),
+        ({P0: 3, P1: 1}, {P0: 3, P1: 2}, 1),
+        ({}, {P0: 10}, None),
+        ({P0: 3}, {P0: 4, P1: 9}, None),
+    ],
+    ids=["one partition", "one stands", "first batch", "new partition"],
+)
+def test_rows_of_a_batch(begin: dict, end: dict, rows: int | None) -> None:
+    assert batch_rows(begin, end) == rows
+
+
+def test_throughput_forgets_what_left_the_window() -> None:
+    #  0 s: 50 rows    8 s: 30 rows    window 10 s
+    speed = Throughput(window_s=10)
+    speed.on_rows(at_s=0, rows=50)
+    speed.on_rows(at_s=8, rows=30)
+    assert speed.per_s(now_s=9) == 8.0
+    assert speed.per_s(now_s=10) == 3.0
+    assert speed.per_s(now_s=18) == 0.0
+    assert speed.total == 80
+
+
+def test_backoff_doubles_up_to_its_bound_and_a_healthy_life_resets_it() -> None:
+    backoff = Backoff(first_s=1, longest_s=15, healthy_s=60)
+    assert [backoff.on_failure(lived_s=1) for _ in range(6)] == [1, 2, 4, 8, 15, 15]
+    assert backoff.on_failure(lived_s=61) == 1
