@@ -43,6 +43,7 @@ _NO_RIGHT = {
     KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "transactional id",
 }
 _NO_TOPIC = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC)  # noqa: SLF001
+_TIMED_OUT = KafkaError._MSG_TIMED_OUT  # noqa: SLF001
 # Says only that there is trouble, and comes after the error that says which.
 _EMPTY = KafkaError._ALL_BROKERS_DOWN  # noqa: SLF001 - public, but spelt so by librdkafka
 
@@ -65,6 +66,8 @@ class Watch:
             return self._no_right(_NO_RIGHT[error.code()], name)
         if error is not None and error.code() in _NO_TOPIC:
             return UnknownTopicError(self._site.name, f"there is no topic {name!r}")
+        if self._telling is None and error is not None and error.code() == _TIMED_OUT:
+            return self._too_late(name)
         telling = self._telling or error
         handler = _REASONS.get(telling.code()) if telling else None
         return handler(self, telling) if handler and telling else self._silent(telling)
@@ -72,6 +75,13 @@ class Watch:
     def _no_right(self, resource: str, name: str) -> SiteError:
         text = f"user {self._user} has no right to use {resource} {name!r}; provision the site,"
         return RefusedError(self._site.name, f"{text} or use a user who has it")
+
+    def _too_late(self, name: str) -> SiteError:
+        """A broker that never came up for this message, or a topic that it does not have."""
+        if not self._talks_tls:
+            return self._silent(None)
+        text = f"nothing for topic {name!r} was taken in time; is the site up, has it the topic?"
+        return UnreachableError(self._site.name, text)
 
     def _bad_login(self, error: KafkaError) -> SiteError:
         if "nsupported SASL mechanism" in error.str():
@@ -93,16 +103,23 @@ class Watch:
         return self._silent(error)
 
     def _silent(self, error: KafkaError | None) -> SiteError:
-        protocol = str(self._settings.get("security.protocol", "PLAINTEXT")).upper()
         server = self._settings.get("bootstrap.servers")
-        if "SSL" not in protocol and not _is_refused_connection(error):
-            text = f"it talks TLS only and security.protocol is {protocol}; use SASL_SSL"
+        if not self._talks_tls and not _is_refused_connection(error):
+            text = f"it talks TLS only and security.protocol is {self._protocol}; use SASL_SSL"
             return self._refused(text)
         detail = f": {_shortened(error)}" if error else ""
         return UnreachableError(self._site.name, f"no answer from {server}{detail}")
 
     def _refused(self, reason: str) -> SiteError:
         return RefusedError(self._site.name, reason)
+
+    @property
+    def _protocol(self) -> str:
+        return str(self._settings.get("security.protocol", "PLAINTEXT")).upper()
+
+    @property
+    def _talks_tls(self) -> bool:
+        return self._protocol in ("SSL", "SASL_SSL")
 
     @property
     def _user(self) -> str:

@@ -97,7 +97,9 @@ def _run_format(command: tuple[str, ...], site: SiteSpec) -> None:
         raise BrokerStorageError("there is no 'java' on the PATH; install a Java 17 JDK") from error
     except subprocess.TimeoutExpired as error:
         problem = f"not done after {_FORMAT_TIMEOUT_S} s"
-        raise BrokerStorageError(f"site {site.name!r}: formatting its storage: {problem}") from error
+        raise BrokerStorageError(
+            f"site {site.name!r}: formatting its storage: {problem}"
+        ) from error
     if done.returncode != 0:
         last = "\n".join((done.stdout + done.stderr).strip().splitlines()[-5:])
         raise BrokerStorageError(f"site {site.name!r}: formatting its storage failed: {last}")

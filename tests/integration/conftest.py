@@ -1,0 +1,195 @@
+"""One real broker for all of these tests, with its own home, and what to reach it with."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
+
+from millrace.core.kafka_client import admin_settings, librdkafka_settings
+from millrace.core.layout import Layout
+from millrace.core.pipeline import PipelineSpec
+from millrace.core.provision import Wanted, wanted_for_site
+from millrace.core.site import ClientSettings, LocalBroker, SiteSpec
+from millrace.edge.avro import Schemas
+from millrace.edge.errors import UnreachableError
+from millrace.edge.provision import provision_site
+from millrace.local.broker import prepare_broker
+from millrace.local.program import Program
+from millrace.local.secrets import ensure_user
+
+CHECKOUT = Path(__file__).parents[2]
+START_TIMEOUT_S = 60
+Message = tuple[bytes | None, bytes | None]
+
+TEMPERATURE = PipelineSpec(
+    name="temperature",
+    sites="all",
+    topics=("temperature-data",),
+    format="avro",
+    table="temperature",
+)
+
+
+def wait_until(is_so: Callable[[], bool], timeout_s: float = 30.0) -> None:
+    deadline = time.monotonic() + timeout_s
+    while not is_so():
+        assert time.monotonic() < deadline, f"not so after {timeout_s} s"
+        time.sleep(0.05)
+
+
+@dataclass
+class RunningSite:
+    """A site whose broker is a process of this test run."""
+
+    spec: SiteSpec
+    layout: Layout
+    program: Program
+    process: subprocess.Popen[bytes] | None = None
+    wanted: Wanted = field(default_factory=Wanted)
+
+    @property
+    def admin(self) -> ClientSettings:
+        certificate = self.layout.certificate(self.spec.name, "admin")
+        return admin_settings(self.spec, self.layout.ca, certificate)
+
+    @property
+    def schemas(self) -> Schemas:
+        return Schemas.load(self.layout.schemas)
+
+    @property
+    def log(self) -> str:
+        return self.program.log.read_text()
+
+    def password_of(self, user: str) -> str:
+        return ensure_user(self.layout, self.spec.name, user).password
+
+    def settings(self, user: str) -> ClientSettings:
+        return librdkafka_settings(self.spec, self.layout.ca, user, self.password_of(user))
+
+    def start(self) -> None:
+        self.program.log.parent.mkdir(parents=True, exist_ok=True)
+        with self.program.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                self.program.command,
+                cwd=self.program.directory,
+                env={**os.environ, **self.program.environment},
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def stop(self, number: signal.Signals = signal.SIGTERM) -> None:
+        if self.process:
+            with suppress(ProcessLookupError):
+                self.process.send_signal(number)
+            self.process.wait(30)
+            self.process = None
+
+    def provision(self, wanted: Wanted) -> list[str]:
+        return provision_site(self.spec, wanted, self.admin, self.password_of)
+
+    def add_topic(self, name: str, partitions: int = 2) -> None:
+        """A topic of one test alone, with the same rights as a pipeline's."""
+        pipeline = TEMPERATURE.model_copy(update={"topics": (name,), "partitions": partitions})
+        self.provision(wanted_for_site(self.spec, [pipeline]))
+
+    def produce(self, user: str, topic: str, messages: list[Message]) -> None:
+        producer = Producer(self.settings(user))
+        errors: list[KafkaError] = []
+        for key, value in messages:
+            producer.produce(
+                topic, value, key, on_delivery=lambda e, _: errors.append(e) if e else None
+            )
+        assert producer.flush(15) == 0
+        assert not errors
+
+    def consume(self, user: str, topic: str) -> list[Message]:
+        """All that is there now, partition after partition."""
+        consumer = Consumer({**self.settings(user), "group.id": "millrace-test"})
+        try:
+            return [m for part in self._parts(consumer, topic) for m in _read(consumer, part)]
+        finally:
+            consumer.close()
+
+    def _parts(self, consumer: Consumer, topic: str) -> list[TopicPartition]:
+        found = consumer.list_topics(topic, timeout=10).topics[topic].partitions
+        return [TopicPartition(topic, number, 0) for number in sorted(found)]
+
+
+def _read(consumer: Consumer, part: TopicPartition) -> Iterator[Message]:
+    _, end = consumer.get_watermark_offsets(part, timeout=10)
+    consumer.assign([part])
+    position = 0
+    while position < end:
+        message = consumer.poll(10)
+        assert message is not None, f"{part} ended at {position}, expected {end}"
+        assert message.error() is None
+        position = message.offset() + 1
+        yield message.key(), message.value()
+
+
+def free_ports(count: int) -> int:
+    """The first of so many free ports in a row."""
+    while True:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            first = int(probe.getsockname()[1])
+        if first + count < 65_536 and all(_is_free(first + i) for i in range(1, count)):
+            return first
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+@pytest.fixture(scope="session")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A checkout's read-only parts under a `var` of its own."""
+    home = tmp_path_factory.mktemp("home")
+    for part in (".jars", "schemas", "infra"):
+        (home / part).symlink_to(CHECKOUT / part)
+    return home
+
+
+@pytest.fixture(scope="session")
+def site(home: Path) -> Iterator[RunningSite]:
+    spec = SiteSpec(
+        name="plant-t", bootstrap=f"127.0.0.1:{free_ports(3)}", local=LocalBroker(memory="256m")
+    )
+    layout = Layout(home)
+    running = RunningSite(spec, layout, prepare_broker(spec, layout))
+    running.start()
+    try:
+        running.wanted = wanted_for_site(spec, [TEMPERATURE])
+        _provision_when_up(running)
+        yield running
+    finally:
+        running.stop()
+
+
+def _provision_when_up(site: RunningSite) -> None:
+    def is_provisioned() -> bool:
+        assert site.process
+        assert site.process.poll() is None, f"the broker ended:\n{site.log}"
+        try:
+            site.provision(site.wanted)
+        except UnreachableError:
+            return False
+        return True
+
+    wait_until(is_provisioned, START_TIMEOUT_S)
