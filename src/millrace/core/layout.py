@@ -67,6 +67,11 @@ class Layout:
         return self.run / "supervisord.conf"
 
     @property
+    def var_version(self) -> Path:
+        """Which version's files these are."""
+        return self.var / "version"
+
+    @property
     def stack_id(self) -> Path:
         """What marks the processes of this `var` and of no other."""
         return self.var / "stack-id"
@@ -101,6 +106,10 @@ class Layout:
     @property
     def airflow_password(self) -> Path:
         return self.secrets / "airflow-password.txt"
+
+    @property
+    def airflow_secrets(self) -> Path:
+        return self.secrets / "airflow.json"
 
     @property
     def postgres(self) -> Path:

@@ -21,7 +21,7 @@ from millrace.local.program import Program
 from millrace.state.files import read_text, write_atomic
 
 API_SERVER = "airflow-api-server"
-_COMPONENTS = {
+COMPONENTS = {
     API_SERVER: ("api-server",),
     "airflow-scheduler": ("scheduler", "--skip-serve-logs"),
     "airflow-dag-processor": ("dag-processor",),
@@ -39,7 +39,7 @@ def prepare_airflow(layout: Layout, port: int) -> list[Program]:
     }
     text = render_airflow_config(layout, port, _ensure_secrets(layout), databases)
     write_atomic(layout.airflow / "airflow.cfg", text)
-    return [_program(name, words, layout, port) for name, words in _COMPONENTS.items()]
+    return [_program(name, words, layout, port) for name, words in COMPONENTS.items()]
 
 
 def migrate(layout: Layout, environment: Mapping[str, str]) -> None:
@@ -64,16 +64,21 @@ def migrate(layout: Layout, environment: Mapping[str, str]) -> None:
     write_atomic(stamp, version("apache-airflow"))
 
 
-def unhealthy_parts(layout: Layout, port: int) -> list[str]:
-    """Parts that Airflow itself does not call healthy; the api-server while it does not answer."""
+def is_healthy(component: str, layout: Layout, port: int) -> bool:
+    """What Airflow says of one of its components; of the api-server, that it says anything."""
     context = ssl.create_default_context(cafile=str(layout.ca))
     question = f"https://127.0.0.1:{port}/api/v2/monitor/health"
     try:
         with urllib.request.urlopen(question, context=context, timeout=5) as answer:
             parts = json.load(answer)
     except (OSError, ValueError):
-        return ["api-server"]
-    return [name for name, part in parts.items() if (part or {}).get("status") != "healthy"]
+        return False
+    part = "metadatabase" if component == API_SERVER else _part(component)
+    return bool((parts.get(part) or {}).get("status") == "healthy")
+
+
+def _part(component: str) -> str:
+    return component.removeprefix("airflow-").replace("-", "_")
 
 
 def _program(name: str, words: tuple[str, ...], layout: Layout, port: int) -> Program:
@@ -108,7 +113,7 @@ def _ensure_password(layout: Layout) -> str:
 
 
 def _ensure_secrets(layout: Layout) -> AirflowSecrets:
-    file = layout.secrets / "airflow.json"
+    file = layout.airflow_secrets
     text = read_text(file)
     if text:
         return AirflowSecrets(**json.loads(text))

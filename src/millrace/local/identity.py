@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import uuid
+from contextlib import suppress
+
+import psutil
 
 from millrace.core.layout import Layout
 from millrace.local.processes import STACK_VARIABLE
@@ -16,8 +19,8 @@ _INHERITED = ("PATH", "HOME", "JAVA_HOME", "TMPDIR", "TZ")
 
 
 def stack_marks(layout: Layout) -> dict[str, str] | None:
-    """By which this stack's processes are known; None where there never was a stack."""
-    identity = (read_text(layout.stack_id) or "").strip()
+    """By which this stack's processes are known; None where there is none."""
+    identity = (read_text(layout.stack_id) or "").strip() or _lost_identity(layout)
     return {STACK_VARIABLE: identity} if identity else None
 
 
@@ -27,6 +30,18 @@ def ensure_stack_marks(layout: Layout) -> dict[str, str]:
         marks = {STACK_VARIABLE: uuid.uuid4().hex}
         write_atomic(layout.stack_id, marks[STACK_VARIABLE] + "\n")
     return marks
+
+
+def _lost_identity(layout: Layout) -> str | None:
+    """Of a stack that still runs though its `var` was deleted."""
+    for process in psutil.process_iter():
+        with suppress(psutil.Error, OSError):
+            environment = process.environ()
+            if environment.get(HOME_VARIABLE) == str(layout.home) and process.pid != os.getpid():
+                identity = environment.get(STACK_VARIABLE)
+                if identity:
+                    return identity
+    return None
 
 
 def stack_environment(layout: Layout) -> dict[str, str]:

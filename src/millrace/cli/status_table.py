@@ -1,0 +1,95 @@
+"""`millrace status` as people read it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from millrace.core.status import PipelineStatus, ProcessStatus, StackStatus
+
+_GOOD = {"running"}
+_WAITING = {"starting", "stopping", "stopped", "absent"}
+_NOTHING = "-"
+
+
+def show(seen: StackStatus, console: Console) -> None:
+    now = datetime.now(UTC)
+    if not seen.up:
+        console.print("The stack is down; 'millrace up' starts it.")
+    if seen.orphans:
+        pids = ", ".join(map(str, seen.orphans))
+        console.print(f"Processes of a killed stack are left ({pids}); 'millrace down' ends them.")
+    console.print(_processes(seen, now))
+    console.print(_pipelines(seen, now))
+    console.print(f"Airflow  {seen.airflow.url}   user {seen.airflow.user}", highlight=False)
+    console.print(f"         password in {seen.airflow.password_file}", highlight=False)
+
+
+def _processes(seen: StackStatus, now: datetime) -> Table:
+    table = Table(show_footer=True)
+    table.add_column("process", "all of them")
+    table.add_column("state")
+    table.add_column("since")
+    table.add_column("pid", justify="right")
+    table.add_column("memory MB", f"{seen.memory_mb:.0f}", justify="right")
+    table.add_column("CPU %", f"{seen.cpu_percent:.0f}", justify="right")
+    table.add_column("port", justify="right")
+    for process in seen.processes:
+        table.add_row(*_process(process, now))
+    return table
+
+
+def _process(process: ProcessStatus, now: datetime) -> tuple[str | Text, ...]:
+    running = process.pid is not None
+    return (
+        process.name,
+        _coloured(process.state),
+        _ago(process.since, now),
+        str(process.pid or _NOTHING),
+        f"{process.memory_mb:.0f}" if running else _NOTHING,
+        f"{process.cpu_percent:.0f}" if running else _NOTHING,
+        str(process.port or _NOTHING),
+    )
+
+
+def _pipelines(seen: StackStatus, now: datetime) -> Table:
+    table = Table()
+    for title in ("pipeline", "state", "generation", "rows/s", "lag", "last batch", "table"):
+        table.add_column(title)
+    for name, pipeline in seen.pipelines.items():
+        table.add_row(name, *_pipeline(pipeline, now))
+    return table
+
+
+def _pipeline(pipeline: PipelineStatus, now: datetime) -> tuple[str | Text, ...]:
+    lag = _NOTHING
+    if pipeline.lag_records is not None:
+        lag = f"{pipeline.lag_records} ({pipeline.lag_s:.0f} s)"
+    state = _coloured(pipeline.state)
+    if pipeline.note:
+        state.append(f"\n{pipeline.note}")
+    return (
+        state,
+        str(pipeline.generation),
+        f"{pipeline.rows_per_s:.1f}",
+        lag,
+        _ago(pipeline.last_batch_at, now),
+        "\n".join(pipeline.tables.values()),
+    )
+
+
+def _coloured(state: str) -> Text:
+    colour = "green" if state in _GOOD else "yellow" if state in _WAITING else "red"
+    return Text(state, style=colour)
+
+
+def _ago(moment: datetime | None, now: datetime) -> str:
+    if moment is None:
+        return _NOTHING
+    seconds = max(0, int((now - moment).total_seconds()))
+    days, rest = divmod(seconds, 86_400)
+    clock = f"{rest // 3600:02}:{rest % 3600 // 60:02}:{rest % 60:02}"
+    return f"{days} d {clock}" if days else clock

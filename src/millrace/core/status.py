@@ -1,0 +1,104 @@
+"""What `millrace status` says: the state of everything, put together from what each part says."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+
+from millrace.core.heartbeat import Heartbeat
+from millrace.core.job import JobState, JobStatus
+from millrace.core.model import Frozen
+from millrace.core.pipeline import PipelineSpec
+
+DOWN = "down"
+
+
+class AirflowAccess(Frozen):
+    url: str
+    user: str
+    password_file: Path
+
+
+class SiteAccess(Frozen):
+    bootstrap: str
+
+
+class PipelineStatus(Frozen):
+    """`lag_*` are of the last heartbeat; None before the first."""
+
+    state: str
+    generation: int
+    lag_records: int | None
+    lag_s: float | None
+    rows_per_s: float
+    last_batch_at: datetime | None
+    tables: dict[str, str]
+    note: str = ""
+
+
+class ProcessStatus(Frozen):
+    """A program with all its children; memory is their proportional share (PSS)."""
+
+    name: str
+    state: str
+    pid: int | None = None
+    since: datetime | None = None
+    memory_mb: float = 0.0
+    cpu_percent: float = 0.0
+    port: int | None = None
+
+
+class StackStatus(Frozen):
+    up: bool
+    airflow: AirflowAccess
+    sites: dict[str, SiteAccess]
+    pipelines: dict[str, PipelineStatus]
+    processes: tuple[ProcessStatus, ...]
+    orphans: tuple[int, ...] = ()
+
+    @property
+    def memory_mb(self) -> float:
+        return sum(process.memory_mb for process in self.processes)
+
+    @property
+    def cpu_percent(self) -> float:
+        return sum(process.cpu_percent for process in self.processes)
+
+
+def describe_pipeline(
+    pipeline: PipelineSpec,
+    job: JobStatus,
+    beat: Heartbeat | None,
+    table: Path,
+    now: datetime,
+) -> PipelineStatus:
+    state = _state(pipeline, job, beat, now)
+    batches = [site.last_batch_at for site in beat.sites if site.last_batch_at] if beat else []
+    return PipelineStatus(
+        state=state,
+        generation=job.generation,
+        lag_records=beat.lag_records if beat else None,
+        lag_s=round(beat.lag_s(now), 1) if beat else None,
+        rows_per_s=round(beat.rows_per_s, 1) if beat and state == JobState.RUNNING else 0.0,
+        last_batch_at=max(batches, default=None),
+        tables={"bronze": table.as_uri()},
+        note=_note(job, beat),
+    )
+
+
+def _state(pipeline: PipelineSpec, job: JobStatus, beat: Heartbeat | None, now: datetime) -> str:
+    """The process by the runner, what it does by its heartbeat."""
+    if job.state == JobState.UNKNOWN:
+        return DOWN
+    if job.state != JobState.RUNNING:
+        return job.state
+    if beat is None or beat.generation != job.generation:
+        return "starting"
+    silent_s = beat.age_s(now)
+    return "silent" if silent_s > pipeline.supervise.stale_after.total_seconds() else beat.phase
+
+
+def _note(job: JobStatus, beat: Heartbeat | None) -> str:
+    if job.state == JobState.DEAD:
+        return "the process is gone" if job.exit_code is None else f"exit {job.exit_code}"
+    return beat.error if beat and beat.generation == job.generation else ""

@@ -1,0 +1,154 @@
+"""Looks at the whole local stack: its processes, its sites, its pipelines."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import psutil
+
+from millrace.core.job import JobState, JobStatus
+from millrace.core.status import (
+    DOWN,
+    AirflowAccess,
+    ProcessStatus,
+    SiteAccess,
+    StackStatus,
+    describe_pipeline,
+)
+from millrace.local import airflow
+from millrace.local.airflow_config import USER
+from millrace.local.identity import stack_marks
+from millrace.local.plan import StackPlan
+from millrace.local.processes import find_marked
+from millrace.local.runner import LocalRunner, program_name
+from millrace.local.supervisor import ProcessInfo, Supervisor, SupervisorUnreachableError
+from millrace.state.mailbox import Mailbox
+
+_SAMPLE_S = 0.5
+SUPERVISOR = "supervisord"
+
+
+def look(plan: StackPlan) -> StackStatus:
+    supervisor = Supervisor(plan.layout.supervisor_socket)
+    try:
+        pid, infos = supervisor.pid(), supervisor.processes()
+    except SupervisorUnreachableError:
+        pid, infos = None, []
+    runner, now = LocalRunner(plan.layout), datetime.now(UTC)
+    return StackStatus(
+        up=pid is not None,
+        airflow=AirflowAccess(
+            url=plan.airflow_url, user=USER, password_file=plan.layout.airflow_password
+        ),
+        sites={site.name: SiteAccess(bootstrap=site.bootstrap) for site in plan.sites},
+        pipelines={
+            pipeline.name: describe_pipeline(
+                pipeline,
+                runner.status(pipeline.name) if pid else JobStatus(state=JobState.UNKNOWN),
+                Mailbox(plan.layout.job(pipeline.name)).read_heartbeat(),
+                plan.layout.table("bronze", pipeline.table),
+                now,
+            )
+            for pipeline in plan.pipelines
+        },
+        processes=tuple(_processes(plan, pid, infos)),
+        orphans=() if pid else _orphans(plan),
+    )
+
+
+def _processes(
+    plan: StackPlan, supervisor_pid: int | None, infos: list[ProcessInfo]
+) -> Iterable[ProcessStatus]:
+    ports = plan.ports()
+    if supervisor_pid is None:
+        for name in (SUPERVISOR, *_expected(plan)):
+            yield ProcessStatus(name=name, state=DOWN, port=ports.get(name))
+        return
+    trees = {info.name: _tree(info.pid) for info in infos if info.pid}
+    trees[SUPERVISOR] = [psutil.Process(supervisor_pid)]
+    usage = _measure(trees)
+    yield _status(SUPERVISOR, "running", usage[SUPERVISOR], pid=supervisor_pid)
+    for info in infos:
+        used = usage.get(info.name, _Usage())
+        yield _status(info.name, info.state.lower(), used, info.pid, ports.get(info.name), info)
+
+
+@dataclass(frozen=True)
+class _Usage:
+    memory_mb: float = 0.0
+    cpu_percent: float = 0.0
+
+
+def _status(
+    name: str,
+    state: str,
+    usage: _Usage,
+    pid: int | None = None,
+    port: int | None = None,
+    info: ProcessInfo | None = None,
+) -> ProcessStatus:
+    since = (info.started if info.pid else info.stopped) if info else None
+    return ProcessStatus(
+        name=name,
+        state=state,
+        pid=pid,
+        since=since,
+        memory_mb=usage.memory_mb,
+        cpu_percent=usage.cpu_percent,
+        port=port,
+    )
+
+
+def _expected(plan: StackPlan) -> list[str]:
+    components = [*airflow.COMPONENTS, "postgres"]
+    brokers = [name for name in plan.ports() if name not in components]
+    simulators = [program.name for program in plan.simulators()]
+    return [*components, *brokers, *simulators, *(program_name(p.name) for p in plan.pipelines)]
+
+
+def _tree(pid: int) -> list[psutil.Process]:
+    try:
+        process = psutil.Process(pid)
+        return [process, *process.children(recursive=True)]
+    except psutil.Error:
+        return []
+
+
+def _measure(trees: dict[str, list[psutil.Process]]) -> dict[str, _Usage]:
+    before = {name: _cpu_s(tree) for name, tree in trees.items()}
+    began = time.monotonic()
+    time.sleep(_SAMPLE_S)
+    took = time.monotonic() - began
+    return {
+        name: _Usage(
+            memory_mb=round(sum(map(_memory, tree)) / 1e6, 1),
+            cpu_percent=round(max(0.0, _cpu_s(tree) - before[name]) / took * 100, 1),
+        )
+        for name, tree in trees.items()
+    }
+
+
+def _cpu_s(tree: list[psutil.Process]) -> float:
+    total = 0.0
+    for process in tree:
+        with suppress(psutil.Error):
+            times = process.cpu_times()
+            total += times.user + times.system
+    return total
+
+
+def _memory(process: psutil.Process) -> float:
+    """PSS counts a shared page once for all who share it; macOS only knows what is unshared."""
+    with suppress(psutil.Error):
+        full = process.memory_full_info()
+        return float(getattr(full, "pss", full.uss))
+    return 0.0
+
+
+def _orphans(plan: StackPlan) -> tuple[int, ...]:
+    marks = stack_marks(plan.layout)
+    return tuple(process.pid for process in find_marked(marks)) if marks else ()

@@ -1,0 +1,147 @@
+"""`up`: from nothing to a healthy stack, as much at once as can be."""
+
+from __future__ import annotations
+
+import subprocess
+from datetime import UTC, datetime
+from functools import partial
+
+from millrace.core.errors import MillraceError
+from millrace.core.heartbeat import Phase
+from millrace.core.kafka_client import admin_settings
+from millrace.core.pipeline import PipelineSpec
+from millrace.core.provision import wanted_for_site
+from millrace.core.site import SiteSpec
+from millrace.edge.errors import UnreachableError
+from millrace.edge.provision import provision_site
+from millrace.local import airflow, postgres
+from millrace.local.broker import prepare_broker
+from millrace.local.checks import check_machine, check_path, check_ports, open_var
+from millrace.local.exclusive import only_one_at_work
+from millrace.local.identity import stack_environment
+from millrace.local.leftovers import end_leftovers
+from millrace.local.pki import ensure_authority, ensure_server_certificate
+from millrace.local.plan import StackPlan, broker_program
+from millrace.local.program import Program
+from millrace.local.progress import Progress
+from millrace.local.runner import program_name
+from millrace.local.secrets import ensure_user
+from millrace.local.supervisor import Supervisor
+from millrace.local.supervisor_config import render_config
+from millrace.local.waiting import Patience, UnwellError
+from millrace.state.files import write_atomic
+from millrace.state.mailbox import Mailbox
+
+_BROKER_S, _DATABASE_S, _AIRFLOW_S, _PIPELINE_S = 120, 60, 240, 240
+
+
+def up(plan: StackPlan, progress: Progress) -> None:
+    check_path(plan.layout)
+    check_machine(plan.layout)
+    open_var(plan.layout)
+    with only_one_at_work(plan.layout, "up"), progress.shown():
+        end_leftovers(plan.layout, progress)
+        check_ports(plan)
+        _Ascent(plan, progress).climb()
+
+
+class _Ascent:
+    """One stack on its way up."""
+
+    def __init__(self, plan: StackPlan, progress: Progress) -> None:
+        self._plan = plan
+        self._layout = plan.layout
+        self._progress = progress
+        self._began = datetime.now(UTC)
+        self._environment = stack_environment(plan.layout)
+        self._supervisor = Supervisor(plan.layout.supervisor_socket)
+        self._patience = Patience(self._supervisor)
+
+    def climb(self) -> None:
+        components = self._prepare()
+        self._start_supervisor()
+        sites = [partial(self._raise_site, site) for site in self._plan.local_sites]
+        self._patience.all_of([partial(self._raise_airflow, components), *sites])
+        pipelines = self._plan.local_pipelines
+        self._patience.all_of([partial(self._wait_for_pipeline, one) for one in pipelines])
+        self._start_simulators()
+
+    def _prepare(self) -> list[Program]:
+        """All files that the programs read. Returns Airflow's components."""
+        layout = self._layout
+        for folder in (layout.run, layout.logs, layout.jobs, layout.lake, layout.airflow):
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        ensure_authority(layout)  # once, before many ask for certificates at a time
+        ensure_server_certificate(layout, "airflow")
+        components = airflow.prepare_airflow(layout, self._plan.airflow_port)
+        with self._progress.step("preparing storage", "storage of brokers and Postgres is ready"):
+            brokers = [partial(prepare_broker, site, layout) for site in self._plan.local_sites]
+            database = partial(postgres.prepare_postgres, layout, self._environment)
+            programs = self._patience.all_of([database, *brokers])
+        text = render_config([*programs, *components, *self._plan.simulators()], layout)
+        write_atomic(layout.supervisor_config, text)
+        return components
+
+    def _start_supervisor(self) -> None:
+        """Brokers and Postgres start with it."""
+        command = (self._layout.control_bin / "supervisord", "-c", self._layout.supervisor_config)
+        done = subprocess.run(
+            command, env=self._environment, capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            words = (done.stderr or done.stdout).strip()
+            raise MillraceError(f"supervisord does not start: {words}")
+
+    def _raise_airflow(self, components: list[Program]) -> None:
+        layout = self._layout
+        with self._progress.step("Postgres", "Postgres answers"):
+            holds = partial(postgres.answers, layout)
+            self._patience.until("postgres", layout.logs / "postgres.log", holds, _DATABASE_S)
+            postgres.ensure_database(layout)
+        with self._progress.step("Airflow's tables", "Airflow's tables are of its version"):
+            airflow.migrate(layout, self._environment)
+        with self._progress.step("Airflow", "Airflow is healthy"):
+            for component in components:
+                self._supervisor.start(component.name)
+            for component in components:
+                holds = partial(airflow.is_healthy, component.name, layout, self._plan.airflow_port)
+                self._patience.until(component.name, component.log, holds, _AIRFLOW_S)
+
+    def _raise_site(self, site: SiteSpec) -> None:
+        name = broker_program(site)
+        with self._progress.step(f"broker of {site.name}", f"the broker of {site.name} answers"):
+            holds = partial(self._has_users, site)
+            self._patience.until(name, self._layout.logs / f"{name}.log", holds, _BROKER_S)
+
+    def _has_users(self, site: SiteSpec) -> bool:
+        """Topics and rights on them come with the pipelines that need them."""
+        layout = self._layout
+        settings = admin_settings(site, layout.ca, layout.certificate(site.name, "admin"))
+        try:
+            provision_site(
+                site,
+                wanted_for_site(site, []),
+                settings,
+                lambda user: ensure_user(layout, site.name, user).password,
+            )
+        except UnreachableError:
+            return False
+        return True
+
+    def _wait_for_pipeline(self, pipeline: PipelineSpec) -> None:
+        job, log = program_name(pipeline.name), self._layout.job_log(pipeline.name)
+        with self._progress.step(f"pipeline {pipeline.name}", f"pipeline {pipeline.name} runs"):
+            try:
+                self._patience.until(job, log, partial(self._runs, pipeline), _PIPELINE_S)
+            except UnwellError as error:
+                page = f"{self._plan.airflow_url}/dags/{pipeline.dag_id}"
+                raise MillraceError(f"{error}\nits DAG (paused?): {page}") from error
+
+    def _runs(self, pipeline: PipelineSpec) -> bool:
+        beat = Mailbox(self._layout.job(pipeline.name)).read_heartbeat()
+        return beat is not None and beat.phase == Phase.RUNNING and beat.at > self._began
+
+    def _start_simulators(self) -> None:
+        for program in self._plan.simulators():
+            self._supervisor.start(program.name)
+            self._progress.say(f"{program.name} sends")
