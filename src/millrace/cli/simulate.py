@@ -1,0 +1,93 @@
+"""`millrace simulate`: sensors that are not there, sending what is asked for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Annotated, Literal
+
+import typer
+from pydantic import ValidationError
+
+from millrace.cli.output import print_line
+from millrace.cli.sites import find_site
+from millrace.core.errors import MillraceError
+from millrace.core.kafka_client import librdkafka_settings
+from millrace.core.simulation import Simulator
+from millrace.core.site import SiteSpec
+from millrace.local.secrets import read_user
+from millrace.settings import Settings
+
+
+def simulate(
+    context: typer.Context,
+    site: Annotated[str, typer.Argument(help="A site's name, as in dags/sites/<name>.yaml.")],
+    *,
+    rate: Annotated[float | None, typer.Option(help="Messages per second.")] = None,
+    seed: Annotated[int | None, typer.Option(help="The same seed sends the same data.")] = None,
+    count: Annotated[
+        int | None, typer.Option(min=1, help="Stop after so many; without it, Ctrl-C stops.")
+    ] = None,
+    start: Annotated[
+        datetime | None,
+        typer.Option(
+            help="Time of the first measurement (UTC); default is now. "
+            "Seed and start together make two runs equal to the byte."
+        ),
+    ] = None,
+    topic: Annotated[str | None, typer.Option(help="Where to send.")] = None,
+    format: Annotated[Literal["avro", "json"] | None, typer.Option(help="How to encode.")] = None,
+    sensors: Annotated[int | None, typer.Option(help="How many sensors take turns.")] = None,
+    base: Annotated[float | None, typer.Option(help="Where the temperature settles.")] = None,
+    target: Annotated[float | None, typer.Option(help="Where it begins: base + target.")] = None,
+    noise: Annotated[float | None, typer.Option(help="Half the width of the noise.")] = None,
+    unit: Annotated[Literal["C", "F", "K"] | None, typer.Option(help="Unit sent along.")] = None,
+    interval_ms: Annotated[
+        int | None, typer.Option(help="Time between two measurements of one sensor.")
+    ] = None,
+    spike_chance: Annotated[float | None, typer.Option(help="Chance of a spike, 0 to 1.")] = None,
+    spike: Annotated[float | None, typer.Option(help="How far a spike rises.")] = None,
+    user: Annotated[
+        str, typer.Option("--as", help="Which of the site's users sends.")
+    ] = "simulator",
+) -> None:
+    """Send simulated temperatures to a site; what is not said here stands in the site's file.
+
+    Waits while the site or its topic is not there yet, and sends again what failed.
+    """
+    # The engine is imported by the command that needs it: `millrace check` needs none.
+    from millrace.edge.avro import Schemas
+    from millrace.edge.simulator import simulate as run_simulator
+    from millrace.edge.simulator import stop_on_signals
+
+    layout = Settings.from_env(os.environ).layout
+    spec = find_site(layout, site)
+    simulator = with_overrides(_of_site(spec), context.params)
+    login = read_user(layout, spec.name, user)
+    delivered = run_simulator(
+        spec,
+        librdkafka_settings(spec, layout.ca, login.username, login.password),
+        simulator,
+        Schemas.load(layout.schemas),
+        stop=stop_on_signals(),
+        say=print_line,
+        count=count,
+        start_at=start.replace(tzinfo=UTC) if start else None,
+    )
+    print_line(f"{delivered:,} messages delivered to {simulator.topic}@{spec.name}")
+
+
+def _of_site(site: SiteSpec) -> Simulator:
+    return (site.local and site.local.simulator) or Simulator()
+
+
+def with_overrides(simulator: Simulator, given: Mapping[str, object]) -> Simulator:
+    """The site's own simulator, but for what the command line says."""
+    said = {key: given[key] for key in Simulator.model_fields if given.get(key) is not None}
+    try:
+        return Simulator.model_validate(simulator.model_dump() | said)
+    except ValidationError as error:
+        first = error.errors()[0]
+        option = "--" + str(first["loc"][0]).replace("_", "-")
+        raise MillraceError(f"{option}={first['input']}: {first['msg']}") from error
