@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.stack import Stack
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="session")
+def stack() -> Iterator[Stack]:
+    """One scratch copy for all tests; `make up` is the first thing they see of it."""
+    home = Path(tempfile.mkdtemp(prefix="millrace-e2e-")).resolve()
+    copy = Stack.copied(CHECKOUT, home)
+    try:
+        yield copy
+    finally:
+        copy.call("make", "down")
+        for process in copy.processes():
+            process.kill()
+        shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def first_words(stack: Stack) -> str:
+    """What the first `make up` said."""
+    return stack.make("up")
+
+
+@pytest.fixture
+def up(stack: Stack, first_words: str) -> Stack:
+    return stack

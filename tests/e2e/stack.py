@@ -1,0 +1,208 @@
+"""A scratch copy of the checkout, used only through the doors that the README names."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import ssl
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psutil
+from deltalake import DeltaTable, QueryBuilder
+
+SITES = ("plant-a", "plant-b")
+Json = dict[str, Any]
+
+
+def wait_until(holds: Callable[[], Any], timeout_s: float, what: str, poll_s: float = 0.25) -> Any:
+    """What `holds` returns, as soon as that is true."""
+    deadline = time.monotonic() + timeout_s
+    while not (value := holds()):
+        assert time.monotonic() < deadline, f"after {timeout_s} s still not: {what}"
+        time.sleep(poll_s)
+    return value
+
+
+def free_ports(count: int) -> int:
+    """The first of `count` ports in a row that nobody has."""
+    while True:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            first = probe.getsockname()[1]
+        if first + count < 65_536 and all(_is_free(first + n) for n in range(count)):
+            return first
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) != 0
+
+
+def copy_checkout(source: Path, target: Path) -> None:
+    """What git knows or would take, so that nothing that was built comes along."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=source, capture_output=True, check=True, text=True).stdout
+    for name in filter(None, listed.split("\0")):
+        if (source / name).is_file():
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source / name, target / name)
+
+
+@dataclass(frozen=True)
+class Stack:
+    home: Path
+
+    @classmethod
+    def copied(cls, source: Path, home: Path) -> Stack:
+        copy_checkout(source, home)
+        stack = cls(home)
+        first = free_ports(7)
+        stack.edit("infra/local.yaml", "airflow_port: 8080", f"airflow_port: {first + 6}")
+        stack.edit("dags/sites/plant-a.yaml", "127.0.0.1:19092", f"127.0.0.1:{first}")
+        stack.edit("dags/sites/plant-b.yaml", "127.0.0.1:19192", f"127.0.0.1:{first + 3}")
+        return stack
+
+    def edit(self, file: str, old: str, new: str) -> None:
+        text = (self.home / file).read_text()
+        assert old in text, f"{file} holds no {old!r}"
+        (self.home / file).write_text(text.replace(old, new))
+
+    def call(self, *command: str, timeout_s: float = 600) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            command,
+            cwd=self.home,
+            capture_output=True,
+            text=True,
+            timeout=timeout_s,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            env={key: value for key, value in os.environ.items() if key != "MILLRACE_HOME"},
+        )
+
+    def make(self, target: str) -> str:
+        done = self.call("make", target)
+        assert done.returncode == 0, f"make {target}\n{done.stdout}\n{done.stderr}\n{self.logs()}"
+        return done.stdout
+
+    def millrace(self, *arguments: str, timeout_s: float = 60) -> subprocess.CompletedProcess[str]:
+        return self.call(".venv/bin/millrace", *arguments, timeout_s=timeout_s)
+
+    def status(self) -> Json:
+        done = self.millrace("status", "--json")
+        assert done.returncode == 0, done.stderr
+        value: Json = json.loads(done.stdout)
+        return value
+
+    def pipeline(self) -> Json:
+        value: Json = self.status()["pipelines"]["temperature"]
+        return value
+
+    def heartbeat(self) -> Json:
+        file = self.home / "var" / "jobs" / "temperature" / "heartbeat.json"
+        value: Json = json.loads(file.read_text())
+        return value
+
+    def runs_as(self, generation: int) -> bool:
+        beat = self.heartbeat()
+        return bool(beat["generation"] >= generation and beat["phase"] == "running")
+
+    def pid_of(self, name: str) -> int:
+        found = [p["pid"] for p in self.status()["processes"] if p["name"] == name]
+        assert found, f"there is no {name}"
+        assert found[0], f"{name} does not run"
+        return int(found[0])
+
+    def job_processes(self) -> list[psutil.Process]:
+        """Every Python driver of the ingest job of this copy, however it was started."""
+        return [p for p in self.processes() if "spark_jobs.ingest" in _words(p)[:4]]
+
+    def processes(self) -> list[psutil.Process]:
+        """All that runs out of this copy, found without the product's help."""
+        return [p for p in psutil.process_iter() if self._is_ours(p)]
+
+    def _is_ours(self, process: psutil.Process) -> bool:
+        home = str(self.home)
+        try:
+            words = process.cmdline()
+            return process.cwd().startswith(home) or any(home in word for word in words)
+        except psutil.Error:
+            return False
+
+    def bronze(self) -> Counter[tuple[str, str, int, int]]:
+        """How often each (site, topic, partition, offset) stands in the table."""
+        table = DeltaTable(str(self.home / "var" / "lake" / "bronze" / "temperature"))
+        query = 'SELECT site, topic, "partition", "offset" FROM t'
+        batches = QueryBuilder().register("t", table).execute(query)
+        rows: Counter[tuple[str, str, int, int]] = Counter()
+        for batch in batches:
+            rows.update(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+        return rows
+
+    def logs(self) -> str:
+        files = sorted((self.home / "var" / "log").glob("*.log"))
+        return "\n".join(f"==> {f.name}\n{_tail(f)}" for f in files)
+
+    def airflow(self) -> Airflow:
+        seen = self.status()["airflow"]
+        context = ssl.create_default_context(cafile=str(self.home / "var" / "pki" / "ca.pem"))
+        client = httpx.Client(base_url=seen["url"], verify=context, timeout=30)
+        login = {
+            "username": seen["user"],
+            "password": Path(seen["password_file"]).read_text().strip(),
+        }
+        answer = client.post("/auth/token", json=login).raise_for_status()
+        client.headers["Authorization"] = f"Bearer {answer.json()['access_token']}"
+        return Airflow(client)
+
+
+@dataclass(frozen=True)
+class Airflow:
+    """Airflow's REST interface, as its page uses it."""
+
+    client: httpx.Client
+    dag: str = "/api/v2/dags/pipeline.temperature"
+
+    def get(self, path: str, **query: Any) -> Json:
+        value: Json = self.client.get(path, params=query).raise_for_status().json()
+        return value
+
+    def last_run(self) -> str:
+        runs = self.get(f"{self.dag}/dagRuns", order_by="-id", limit=1)["dag_runs"]
+        return str(runs[0]["dag_run_id"])
+
+    def task(self, name: str) -> str:
+        return f"{self.dag}/dagRuns/{self.last_run()}/taskInstances/{name}"
+
+    def state_of(self, name: str) -> str:
+        return str(self.get(self.task(name))["state"])
+
+    def log_of(self, name: str) -> str:
+        task = self.task(name)
+        attempt = self.get(task)["try_number"] or 1
+        return json.dumps(self.get(f"{task}/logs/{attempt}"))
+
+    def mark_failed(self, name: str) -> None:
+        self.client.patch(self.task(name), json={"new_state": "failed"}).raise_for_status()
+
+    def pause(self, *, paused: bool) -> None:
+        self.client.patch(self.dag, json={"is_paused": paused}).raise_for_status()
+
+
+def _words(process: psutil.Process) -> list[str]:
+    try:
+        return process.cmdline()
+    except psutil.Error:
+        return []
+
+
+def _tail(file: Path, lines: int = 30) -> str:
+    return "\n".join(file.read_text(errors="replace").splitlines()[-lines:])
