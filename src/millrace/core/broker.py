@@ -27,6 +27,7 @@ def broker_settings(site: SiteSpec, layout: Layout) -> dict[str, object]:
         **_listeners(site),
         **_protection(site, layout),
         **_DURABILITY,
+        **_RECOVERY,
         **_SIZE,
     }
 
@@ -77,6 +78,11 @@ _DURABILITY: dict[str, object] = {
     "transaction.state.log.min.isr": 1,
     "share.coordinator.state.topic.replication.factor": 1,
     "share.coordinator.state.topic.min.isr": 1,
+}
+# A broker that was killed may not register again until its old session is over.
+_RECOVERY: dict[str, object] = {
+    "broker.session.timeout.ms": 5_000,
+    "broker.heartbeat.interval.ms": 1_000,
 }
 # A site's broker is small: few threads, few internal partitions, a small cleaner buffer.
 _SIZE: dict[str, object] = {

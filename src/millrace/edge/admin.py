@@ -48,7 +48,8 @@ class Admin:
         timeout_s: float = 15.0,
     ) -> None:
         self._watch = Watch(site, settings)
-        self._client = AdminClient(watched(settings, self._watch))
+        prompt = {"reconnect.backoff.max.ms": 1_000, **settings}
+        self._client = AdminClient(watched(prompt, self._watch))
         self._password_of = password_of
         self._timeout_s = timeout_s
 
@@ -70,6 +71,7 @@ class Admin:
         try:
             metadata = self._client.list_topics(timeout=self._timeout_s)
         except KafkaException as error:
+            self._client.poll(0)  # until now nobody let the watch hear the reason
             raise self._watch.explain(error.args[0]) from error
         return {name: len(topic.partitions) for name, topic in metadata.topics.items()}
 

@@ -20,9 +20,10 @@ def provision_site(
     wanted: Wanted,
     settings: ClientSettings,
     password_of: Callable[[str], str],
+    timeout_s: float = 15.0,
 ) -> list[str]:
     """What was changed, a line each. Run twice, or by two at once, it comes to the same."""
-    admin = Admin(site, settings, password_of)
+    admin = Admin(site, settings, password_of, timeout_s)
     done: list[str] = []
     for _ in range(_ROUNDS):
         if _bring_about(wanted, admin, done):

@@ -64,6 +64,7 @@ class Sender:
         try:
             metadata = self._producer.list_topics(self._topic, timeout=_METADATA_TIMEOUT_S)
         except KafkaException as error:
+            self._producer.poll(0)  # until now nobody let the watch hear the reason
             return self._watch.explain(error.args[0], self._topic)
         refusal = metadata.topics[self._topic].error
         return self._watch.explain(refusal, self._topic) if refusal else None

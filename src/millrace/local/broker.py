@@ -16,7 +16,7 @@ from millrace.core.layout import Layout
 from millrace.core.site import SiteSpec
 from millrace.local.pki import ensure_certificate
 from millrace.local.program import Program
-from millrace.state.files import write_atomic
+from millrace.state.files import make_private, write_atomic
 
 _FORMAT_TIMEOUT_S = 120
 
@@ -30,7 +30,7 @@ def prepare_broker(site: SiteSpec, layout: Layout) -> Program:
     ensure_certificate(layout, site.name, "broker", broker_name(site))
     ensure_certificate(layout, site.name, "admin", admin_name(site))
     folder = layout.broker(site.name)
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_private(folder)
     properties = folder / "server.properties"
     write_atomic(properties, as_properties(broker_settings(site, layout)) + "\n")
     if not (folder / "data").exists():

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from millrace.core.errors import MillraceError
 from millrace.core.layout import Layout
 from millrace.local import certificates
-from millrace.state.files import read_text, write_atomic, write_new
+from millrace.state.files import make_private, read_text, write_atomic, write_new
 
 
 class BrokenPkiError(MillraceError):
@@ -28,7 +28,7 @@ class BrokenPkiError(MillraceError):
 def ensure_certificate(layout: Layout, site: str, owner: str, common_name: str) -> Path:
     """One PEM file with key, certificate and CA of `owner` at a site."""
     file = layout.certificate(site, owner)
-    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_private(layout.pki, file.parent)
     authority, now = ensure_authority(layout), datetime.now(UTC)
     if not _is_good_bundle(file, authority, common_name, now):
         key = certificates.new_key()
@@ -40,6 +40,7 @@ def ensure_certificate(layout: Layout, site: str, owner: str, common_name: str) 
 def ensure_server_certificate(layout: Layout, name: str) -> tuple[Path, Path]:
     """Chain and key of an HTTPS server, two files, as web servers want them."""
     folder = layout.pki / name
+    make_private(layout.pki, folder)
     chain, key_file = folder / "cert.pem", folder / "key.pem"
     authority, now = ensure_authority(layout), datetime.now(UTC)
     key = _ensure_key(key_file)
@@ -51,6 +52,7 @@ def ensure_server_certificate(layout: Layout, name: str) -> tuple[Path, Path]:
 def ensure_authority(layout: Layout) -> certificates.Authority:
     """The CA; its key is written first, so a crash between the two files does no harm."""
     key_file = layout.pki / "ca-key.pem"
+    make_private(layout.pki)
     if layout.ca.exists() and not key_file.exists():
         raise BrokenPkiError(key_file, "the key of the CA is missing")
     key = _ensure_key(key_file)
@@ -67,7 +69,6 @@ def ensure_authority(layout: Layout) -> certificates.Authority:
 
 
 def _ensure_key(file: Path) -> ec.EllipticCurvePrivateKey:
-    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     if not file.exists():
         write_new(file, certificates.key_pem(certificates.new_key()))
     try:

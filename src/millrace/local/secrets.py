@@ -9,7 +9,7 @@ from pathlib import Path
 from millrace.core.errors import MillraceError
 from millrace.core.kafka_client import as_properties, jaas_line
 from millrace.core.layout import Layout
-from millrace.state.files import read_text, write_new
+from millrace.state.files import make_private, read_text, write_new
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,7 @@ class NoCredentialsError(MillraceError):
 def ensure_user(layout: Layout, site: str, user: str) -> Credentials:
     """The user's credentials; made when there are none, and never made again."""
     file = layout.user_secret(site, user)
-    for folder in (layout.secrets, file.parent):
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_private(layout.secrets, file.parent)
     if not file.exists():
         write_new(file, _as_text(Credentials(user, secrets.token_urlsafe(24))))
     return read_user(layout, site, user)

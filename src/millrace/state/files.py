@@ -40,6 +40,13 @@ def _draft(path: Path, text: str, mode: int) -> Iterator[Path]:
         Path(name).unlink(missing_ok=True)
 
 
+def make_private(*folders: Path) -> None:
+    """Folders, outermost first, that only their owner may enter."""
+    for folder in folders:
+        folder.mkdir(parents=True, exist_ok=True)
+        folder.chmod(0o700)
+
+
 def read_text(path: Path) -> str | None:
     """The file's text, or None where there is none yet."""
     try:

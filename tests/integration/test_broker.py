@@ -1,0 +1,90 @@
+"""The broker's files, its process, and what of its secrets can be seen."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import psutil
+from confluent_kafka.admin import AdminClient, ConfigResource
+
+from millrace.core.layout import Layout
+from millrace.local.broker import prepare_broker
+
+USERS = ("ingest", "app", "simulator")
+
+
+def modes(folder: Path) -> dict[Path, int]:
+    return {path: stat.S_IMODE(path.stat().st_mode) for path in folder.rglob("*") if path.is_file()}
+
+
+def test_keys_passwords_and_settings_are_for_their_owner_only(site):
+    layout: Layout = site.layout
+    files = modes(layout.pki) | modes(layout.secrets)
+    files[layout.broker("plant-t") / "server.properties"] = stat.S_IMODE(
+        (layout.broker("plant-t") / "server.properties").stat().st_mode
+    )
+    assert len(files) > len(USERS) + 3
+    assert {path: oct(mode) for path, mode in files.items() if mode != 0o600} == {}
+
+
+def test_folders_of_secrets_are_shut(site):
+    folders = [site.layout.secrets, site.layout.secrets / "plant-t", site.layout.pki]
+    folders += [site.layout.pki / "plant-t", site.layout.broker("plant-t")]
+    assert {stat.S_IMODE(folder.stat().st_mode) for folder in folders} == {0o700}
+
+
+def test_no_password_can_be_seen_from_outside(site):
+    process = psutil.Process(site.process.pid)
+    places = {
+        "command line": " ".join(process.cmdline()),
+        "environment": str(process.environ()),
+        "log": site.log,
+        "settings": (site.layout.broker("plant-t") / "server.properties").read_text(),
+        "settings over the wire": _described_settings(site),
+    }
+    secrets = [site.password_of(user) for user in USERS]
+    secrets += ["PRIVATE KEY"]
+    assert [name for name, text in places.items() if any(s in text for s in secrets)] == []
+
+
+def _described_settings(site) -> str:
+    broker = ConfigResource(ConfigResource.Type.BROKER, "1")
+    admin = AdminClient(site.admin)
+    entries = admin.describe_configs([broker])[broker].result(timeout=10)
+    assert "super.users" in entries
+    return "\n".join(f"{key}={entry.value}" for key, entry in entries.items())
+
+
+def test_broker_listens_on_this_machine_only_and_never_in_plain_text(site):
+    listening = {
+        connection.laddr
+        for connection in psutil.Process(site.process.pid).net_connections("tcp")
+        if connection.status == psutil.CONN_LISTEN
+    }
+    spec = site.spec
+    assert {address.port for address in listening} == {
+        spec.port,
+        spec.admin_port,
+        spec.controller_port,
+    }
+    assert {address.ip.removeprefix("::ffff:") for address in listening} == {"127.0.0.1"}
+    protection = "listener.security.protocol.map=CLIENT:SASL_SSL,LOCAL:SSL,CONTROLLER:SSL"
+    assert protection in _described_settings(site)
+
+
+def test_preparing_again_keeps_storage_and_certificates(site):
+    def stamp() -> dict[Path, float]:
+        files = [*site.layout.pki.rglob("*.pem"), *site.layout.broker("plant-t").rglob("meta*")]
+        return {path: path.stat().st_mtime for path in files}
+
+    before = stamp()
+    assert prepare_broker(site.spec, site.layout) == site.program
+    assert stamp() == before
+    assert any(path.name == "meta.properties" for path in before)
+
+
+def test_log_is_one_line_per_event(site):
+    lines = site.log.splitlines()
+    assert lines
+    assert [line for line in lines if not line.startswith("20")] == []
