@@ -1,0 +1,116 @@
+"""Planning what a site lacks."""
+
+from __future__ import annotations
+
+import pytest
+
+from millrace.core.pipeline import PipelineSpec
+from millrace.core.provision import (
+    Acl,
+    Actual,
+    FewerPartitionsError,
+    Operation,
+    Resource,
+    Topic,
+    Wanted,
+    plan_changes,
+    wanted_for_site,
+)
+from millrace.core.site import SiteSpec
+
+SITE = SiteSpec(name="plant-a", bootstrap="127.0.0.1:19092")
+READ_T = Acl(user="app", operation=Operation.READ, resource=Resource.TOPIC, name="t")
+
+
+def pipeline(name: str = "p", **values) -> PipelineSpec:
+    given = {"sites": "all", "topics": ["t"], "format": "json", "table": "t"} | values
+    return PipelineSpec(name=name, **given)
+
+
+def topic(partitions: int = 1, **settings: str) -> Topic:
+    return Topic(name="t", partitions=partitions, settings=settings)
+
+
+def achieved(wanted: Wanted) -> Actual:
+    return Actual(users=frozenset(wanted.users), topics=wanted.topics, acls=frozenset(wanted.acls))
+
+
+def test_empty_site_gets_everything():
+    wanted = wanted_for_site(SITE, [pipeline()])
+    changes = plan_changes(wanted, Actual())
+    assert len(changes) == len(wanted.users) + len(wanted.topics) + len(wanted.acls)
+
+
+def test_what_is_achieved_needs_no_change():
+    wanted = wanted_for_site(SITE, [pipeline()])
+    assert plan_changes(wanted, achieved(wanted)) == ()
+
+
+def test_what_others_made_stays():
+    others = Actual(
+        users=frozenset({"guest"}),
+        topics=(Topic(name="theirs", partitions=9),),
+        acls=frozenset({READ_T}),
+    )
+    assert plan_changes(Wanted(), others) == ()
+
+
+@pytest.mark.parametrize(
+    ("wanted", "actual", "lines"),
+    [
+        (topic(2), None, ["topic t: created with 2 partitions"]),
+        (topic(3), topic(2), ["topic t: grown from 2 to 3 partitions"]),
+        (topic(2), topic(2, **{"retention.ms": "1"}), []),
+        (topic(2, a="1"), topic(2, a="1", b="2"), []),
+        (topic(2, a="1", b="3"), topic(2, a="1", b="2"), ["topic t: set b=3"]),
+        (
+            topic(3, a="1"),
+            topic(2),
+            ["topic t: grown from 2 to 3 partitions", "topic t: set a=1"],
+        ),
+    ],
+    ids=["absent", "grows", "foreign setting", "equal", "setting differs", "both"],
+)
+def test_topic_comes_to_what_is_asked_for(wanted, actual, lines):
+    there = Actual(topics=(actual,) if actual else ())
+    assert [str(c) for c in plan_changes(Wanted(topics=(wanted,)), there)] == lines
+
+
+def test_fewer_partitions_are_refused_with_the_way_out():
+    with pytest.raises(FewerPartitionsError, match="write partitions: 4"):
+        plan_changes(Wanted(topics=(topic(2),)), Actual(topics=(topic(4),)))
+
+
+def test_topics_of_pipelines_elsewhere_are_not_wanted():
+    here = pipeline("here", sites=["plant-a"], topics=["mine"])
+    elsewhere = pipeline("elsewhere", sites=["plant-b"], topics=["theirs"])
+    wanted = wanted_for_site(SITE, [here, elsewhere])
+    assert [topic.name for topic in wanted.topics] == ["mine"]
+
+
+def test_shared_topic_gets_what_the_hungriest_pipeline_wants():
+    wanted = wanted_for_site(SITE, [pipeline("a", partitions=2), pipeline("b", partitions=6)])
+    assert [(t.name, t.partitions) for t in wanted.topics] == [("t", 6)]
+
+
+@pytest.mark.parametrize(
+    ("user", "may"),
+    [
+        ("ingest", {"read topic t", "describe topic t", "read group millrace-*"}),
+        ("simulator", {"write topic t", "describe topic t"}),
+        (
+            "app",
+            {
+                "read topic t",
+                "write topic t",
+                "describe topic t",
+                "read group *",
+                "write transactional id app*",
+                "describe transactional id app*",
+            },
+        ),
+    ],
+)
+def test_each_user_may_do_its_work_and_no_more(user, may):
+    acls = wanted_for_site(SITE, [pipeline()]).acls
+    assert {str(acl).removeprefix(f"{user} may ") for acl in acls if acl.user == user} == may
