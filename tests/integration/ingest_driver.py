@@ -1,0 +1,122 @@
+"""The ingest job as a process of a test: started, watched through its heartbeat, killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from millrace.core.heartbeat import Heartbeat, Phase, SiteBeat
+from millrace.core.job import JobSpec
+from millrace.state.checkpoint import Checkpoint
+from millrace.state.mailbox import Mailbox
+
+CHECKOUT = Path(__file__).parents[2]
+START_TIMEOUT_S = 90
+
+
+@dataclass
+class IngestDriver:
+    job: JobSpec
+    process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def mailbox(self) -> Mailbox:
+        return Mailbox(self.job.state_dir)
+
+    @property
+    def log_file(self) -> Path:
+        return self.job.state_dir / "driver.log"
+
+    @property
+    def checkpoint(self) -> Checkpoint:
+        return Checkpoint(self.job.inputs[0].checkpoint)
+
+    @property
+    def jvm(self) -> psutil.Process:
+        assert self.process
+        return psutil.Process(self.process.pid).children()[0]
+
+    def start(self) -> None:
+        self.job = self.job.model_copy(update={"generation": self.job.generation + 1})
+        self.mailbox.write_job(self.job)
+        python = CHECKOUT / ".venv-lake" / "bin" / "python"
+        with self.log_file.open("ab") as log:
+            self.process = subprocess.Popen(
+                [python, "-m", "spark_jobs.ingest", self.mailbox.job_file],
+                cwd=CHECKOUT,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def beat(self) -> Heartbeat | None:
+        """Of this generation; None before its first."""
+        beat = self.mailbox.read_heartbeat()
+        return beat if beat and beat.generation == self.job.generation else None
+
+    def site_beat(self, site: str) -> SiteBeat | None:
+        beat = self.beat()
+        return next((s for s in beat.sites if s.site == site), None) if beat else None
+
+    def is_running(self) -> bool:
+        assert self.process
+        assert self.process.poll() is None, f"ended:\n{self.log_file.read_text()[-4000:]}"
+        beat = self.beat()
+        return beat is not None and beat.phase is Phase.RUNNING
+
+    def signal_jvm(self, number: signal.Signals) -> None:
+        self.jvm.send_signal(number)
+
+    def kill_all(self) -> None:
+        assert self.process
+        family = [psutil.Process(self.process.pid), self.jvm]
+        for member in family:
+            member.kill()
+        self.wait()
+        psutil.wait_procs(family, timeout=10)
+
+    def wait(self, timeout_s: float = 60) -> int:
+        assert self.process
+        return self.process.wait(timeout_s)
+
+    def stop(self) -> int:
+        assert self.process
+        self.process.terminate()
+        return self.wait()
+
+    def clean_up(self) -> None:
+        """However the test ended, nothing of it goes on."""
+        if self.process and self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.wait()
+
+    def stop_between_commits(self, timeout_s: float = 60) -> bool:
+        """Freeze the JVM after Delta's commit of a batch and before the checkpoint's."""
+        jvm, deadline = self.jvm, time.monotonic() + timeout_s
+        while time.monotonic() < deadline:
+            self._await_delta_commit(deadline)
+            jvm.suspend()
+            if self.checkpoint.last_commit() < self.checkpoint.last_planned():
+                return self._last_written_batch() == self.checkpoint.last_planned()
+            jvm.resume()
+        return False
+
+    def _await_delta_commit(self, deadline: float) -> None:
+        log = self.job.table / "_delta_log"
+        newest = max(int(f.stem) for f in log.glob("*.json"))
+        following = log / f"{newest + 1:020d}.json"
+        while not following.exists() and time.monotonic() < deadline:
+            time.sleep(0.0005)
+
+    def _last_written_batch(self) -> int:
+        log = self.job.table / "_delta_log"
+        newest = max(f for f in log.glob("*.json"))
+        actions = [json.loads(line) for line in newest.read_text().splitlines()]
+        return int(next(a["txn"]["version"] for a in actions if "txn" in a))

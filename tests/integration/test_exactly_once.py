@@ -1,0 +1,261 @@
+"""The ingest job against a real broker: every record once, through kills, stops and fences."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+from deltalake import DeltaTable
+
+from millrace.core.heartbeat import Phase
+from millrace.core.job import SiteInput, plan_ingest
+from millrace.lake.tables import ensure_bronze
+from millrace.state.generations import claim
+from tests.integration.conftest import TEMPERATURE, RunningSite, free_ports, wait_until
+from tests.integration.ingest_driver import START_TIMEOUT_S, IngestDriver
+
+Row = dict[str, Any]
+
+
+@pytest.fixture
+def new_driver(site: RunningSite) -> Iterator[Callable[[str], IngestDriver]]:
+    made: list[IngestDriver] = []
+
+    def make(name: str) -> IngestDriver:
+        site.add_topic(name)
+        pipeline = TEMPERATURE.model_copy(update={"name": name, "topics": (name,), "table": name})
+        job = plan_ingest(pipeline, [site.spec], site.layout).model_copy(update={"trigger_s": 0.5})
+        ensure_bronze(job.table)
+        made.append(IngestDriver(job))
+        return made[-1]
+
+    yield make
+    for driver in made:
+        driver.clean_up()
+
+
+class Producing:
+    """Numbered records in bursts with pauses between, until told to stop."""
+
+    def __init__(self, site: RunningSite, topic: str) -> None:
+        self._producer = Producer(site.settings("app"))
+        self._topic = topic
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self.sent = 0
+        self.failed: list[object] = []
+
+    def __enter__(self) -> Producing:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stopped.set()
+        self._thread.join()
+        assert self._producer.flush(30) == 0
+        assert not self.failed
+
+    def _run(self) -> None:
+        while not self._stopped.wait(0.4 if self.sent % 3 else 1.2):
+            for _ in range(50):
+                self._send()
+
+    def _send(self) -> None:
+        text = str(self.sent).encode()
+        self._producer.produce(self._topic, text, text, on_delivery=self._on_delivery)
+        self._producer.poll(0)
+        self.sent += 1
+
+    def _on_delivery(self, error: object, _: object) -> None:
+        if error:
+            self.failed.append(error)
+
+
+def table_rows(table: Path) -> list[Row]:
+    """In the order of commits, and within one as its files hold them."""
+    delta = DeltaTable(str(table))
+    rows: list[Row] = []
+    for version in range(1, delta.version() + 1):
+        for batch in delta.load_cdf(version, version):
+            names = ("topic", "partition", "offset", "value")
+            columns = [batch.column(name).to_pylist() for name in names]
+            rows += [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
+    return rows
+
+
+def row_count(table: Path) -> int:
+    return DeltaTable(str(table)).count()
+
+
+def broker_ends(site: RunningSite, topic: str) -> dict[int, int]:
+    consumer = Consumer({**site.settings("app"), "group.id": "millrace-test"})
+    try:
+        parts = consumer.list_topics(topic, timeout=10).topics[topic].partitions
+        return {
+            p: consumer.get_watermark_offsets(TopicPartition(topic, p), timeout=10)[1]
+            for p in parts
+        }
+    finally:
+        consumer.close()
+
+
+@pytest.mark.timeout(600)
+def test_five_kills_leave_every_record_once_and_in_order(
+    site: RunningSite, new_driver: Callable[[str], IngestDriver]
+) -> None:
+    driver = new_driver("kills")
+    with Producing(site, "kills") as producing:
+        torn = [kill(driver) for kill in (kill_torn, kill_jvm, kill_python, kill_both, kill_torn)]
+    assert any(torn), "no kill met the gap between Delta's commit and the checkpoint's"
+    driver.start()
+    wait_until(lambda: row_count(driver.job.table) >= producing.sent, START_TIMEOUT_S)
+    assert driver.stop() == 0
+    assert_each_once(table_rows(driver.job.table), producing.sent, broker_ends(site, "kills"))
+    assert_no_secret(site, driver)
+
+
+def kill_torn(driver: IngestDriver) -> bool:
+    start_and_await_batches(driver, 0)
+    is_torn = driver.stop_between_commits()
+    driver.kill_all()
+    return is_torn
+
+
+def kill_jvm(driver: IngestDriver) -> bool:
+    start_and_await_batches(driver, 1)
+    driver.signal_jvm(signal.SIGKILL)
+    assert driver.wait() == 137
+    beat = driver.beat()
+    assert beat
+    assert (beat.phase, "137" in beat.error) == (Phase.FAILED, True)
+    return False
+
+
+def kill_python(driver: IngestDriver) -> bool:
+    start_and_await_batches(driver, 1)
+    jvm = driver.jvm
+    assert driver.process
+    driver.process.kill()
+    jvm.wait(20)
+    driver.wait()
+    return False
+
+
+def kill_both(driver: IngestDriver) -> bool:
+    start_and_await_batches(driver, 0)
+    driver.kill_all()
+    return False
+
+
+def start_and_await_batches(driver: IngestDriver, count: int) -> None:
+    before = driver.checkpoint.last_commit()
+    driver.start()
+    wait_until(driver.is_running, START_TIMEOUT_S)
+    wait_until(lambda: driver.checkpoint.last_commit() >= before + count, START_TIMEOUT_S)
+
+
+def assert_each_once(rows: list[Row], sent: int, ends: dict[int, int]) -> None:
+    offsets: dict[int, list[int]] = defaultdict(list)
+    for row in rows:
+        offsets[row["partition"]].append(row["offset"])
+    assert {part: list(range(end)) for part, end in ends.items()} == dict(offsets)
+    assert sorted(int(row["value"]) for row in rows) == list(range(sent))
+
+
+def assert_no_secret(site: RunningSite, driver: IngestDriver) -> None:
+    secret = site.password_of("ingest").encode()
+    folders = (driver.job.state_dir, driver.job.inputs[0].checkpoint, driver.job.table)
+    shown = [file for folder in folders for file in folder.rglob("*") if file.is_file()]
+    assert driver.log_file in shown
+    assert [file for file in shown if secret in file.read_bytes()] == []
+
+
+def test_a_running_job_tells_its_lag_survives_a_dead_site_and_stops_whole(
+    site: RunningSite, new_driver: Callable[[str], IngestDriver]
+) -> None:
+    driver = new_driver("steady")
+    away = site_away(driver.job.inputs[0])
+    driver.job = driver.job.model_copy(update={"inputs": (driver.job.inputs[0], away)})
+    site.produce("app", "steady", [(b"k", b"0")])
+    driver.start()
+    wait_until(lambda: row_count(driver.job.table) == 1, START_TIMEOUT_S)
+    wait_until(lambda: (beat := driver.site_beat("away")) is not None and not beat.reachable)
+    assert driver.is_running()
+    assert_lag_is_the_brokers(site, driver)
+    assert_stops_whole_under_load(site, driver)
+
+
+def site_away(near: SiteInput) -> SiteInput:
+    bootstrap = {"bootstrap.servers": f"127.0.0.1:{free_ports(1)}"}
+    changes = {
+        "site": "away",
+        "kafka": {**near.kafka, **bootstrap},
+        "librdkafka": {**near.librdkafka, **bootstrap},
+        "checkpoint": near.checkpoint.with_name("away"),
+    }
+    return near.model_copy(update=changes)
+
+
+def assert_lag_is_the_brokers(site: RunningSite, driver: IngestDriver) -> None:
+    def lag() -> int:
+        beat = driver.site_beat(site.spec.name)
+        return beat.lag_records if beat else -1
+
+    wait_until(lambda: lag() == 0)
+    driver.signal_jvm(signal.SIGSTOP)
+    sent_at = datetime.now(UTC)
+    site.produce("app", "steady", [(str(i).encode(), b"late") for i in range(20)])
+    wait_until(lambda: lag() == sum(broker_ends(site, "steady").values()) - 1 == 20)
+    wait_until(lambda: oldest_waiting(driver, site) is not None)
+    oldest = oldest_waiting(driver, site)
+    driver.signal_jvm(signal.SIGCONT)
+    assert oldest is not None
+    assert abs((oldest - sent_at).total_seconds()) < 2
+    wait_until(lambda: lag() == 0)
+
+
+def oldest_waiting(driver: IngestDriver, site: RunningSite) -> datetime | None:
+    beat = driver.site_beat(site.spec.name)
+    times = [p.oldest_waiting for p in beat.partitions if p.records] if beat else []
+    return min((t for t in times if t), default=None) if times and all(times) else None
+
+
+def assert_stops_whole_under_load(site: RunningSite, driver: IngestDriver) -> None:
+    with Producing(site, "steady"):
+        before = driver.checkpoint.last_commit()
+        wait_until(lambda: driver.checkpoint.last_commit() > before + 1)
+        began_s = time.monotonic()
+        assert driver.stop() == 0
+        assert time.monotonic() - began_s < 15
+    beat = driver.beat()
+    assert beat
+    assert beat.phase is Phase.STOPPED
+    assert driver.checkpoint.last_planned() == driver.checkpoint.last_commit()
+    ends = driver.checkpoint.offsets(driver.checkpoint.last_commit())
+    assert row_count(driver.job.table) == sum(ends.values())
+
+
+def test_a_newer_generation_ends_the_older_before_it_writes(
+    site: RunningSite, new_driver: Callable[[str], IngestDriver]
+) -> None:
+    driver = new_driver("fenced")
+    driver.start()
+    wait_until(driver.is_running, START_TIMEOUT_S)
+    assert claim(driver.job.generations_dir, driver.job.generation + 1)
+    site.produce("app", "fenced", [(b"k", b"too late")])
+    assert driver.wait() == 0
+    beat = driver.beat()
+    assert beat
+    assert beat.phase is Phase.FENCED
+    assert row_count(driver.job.table) == 0
+    driver.start()  # the generation that was claimed above
+    assert driver.wait() == 0
+    assert "is taken" in driver.log_file.read_text()
