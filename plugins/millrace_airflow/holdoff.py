@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-_SHORT_RUN = timedelta(minutes=1)
+_SHORT_RUN = timedelta(seconds=20)
 _PAUSE = timedelta(seconds=30)
 
 

@@ -1,0 +1,117 @@
+"""Which failures of a site stop a pipeline, and which do not."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from millrace.core.errors import TransientError
+from millrace.core.layout import Layout
+from millrace.core.provision import Wanted
+from millrace.core.site import SiteSpec
+from millrace.edge.errors import RefusedError, UnreachableError
+from millrace_airflow.deployment import read_deployment, recall
+from millrace_airflow.holdoff import begins_at
+from millrace_airflow.provision import provision
+from tests.airflow.conftest import PIPELINE, SITE
+from tests.airflow.test_ensure import edit
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+class Sites:
+    """Stands in for the brokers: `trouble` per site, and what was wanted of each."""
+
+    def __init__(self) -> None:
+        self.trouble: dict[str, Exception] = {}
+        self.wanted: dict[str, Wanted] = {}
+
+    def provision_site(self, site: SiteSpec, wanted: Wanted, *_: Any) -> list[str]:
+        if site.name in self.trouble:
+            raise self.trouble[site.name]
+        self.wanted[site.name] = wanted
+        return ["topic temperature-data: created"]
+
+
+@pytest.fixture
+def sites(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> Sites:
+    (layout.sites / "plant-b.yaml").write_text(SITE.replace("plant-a", "plant-b"))
+    edit(layout, "sites: [plant-a]", "sites: all")
+    fake = Sites()
+    monkeypatch.setattr("millrace.edge.provision.provision_site", fake.provision_site)
+    return fake
+
+
+def run(layout: Layout, *, last_try: bool = False) -> list[str]:
+    return provision(read_deployment(layout, "temperature"), layout, last_try=last_try)
+
+
+def away(site: str) -> UnreachableError:
+    return UnreachableError(site, "no answer")
+
+
+def test_every_difference_is_told_and_a_second_time_there_is_none(
+    layout: Layout, sites: Sites
+) -> None:
+    changes = run(layout)
+    assert "site plant-b: topic temperature-data: created" in changes
+    assert any(str(layout.table("bronze", "temperature")) in change for change in changes)
+    assert all(change.startswith("site") for change in run(layout))
+
+
+def test_a_site_that_is_away_is_tried_again(layout: Layout, sites: Sites) -> None:
+    sites.trouble["plant-a"] = away("plant-a")
+    with pytest.raises(TransientError, match="plant-a"):
+        run(layout)
+    assert recall(layout, "temperature") is None
+
+
+def test_the_others_go_on_without_it_in_the_end(
+    layout: Layout, sites: Sites, caplog: pytest.LogCaptureFixture
+) -> None:
+    sites.trouble["plant-a"] = away("plant-a")
+    assert run(layout, last_try=True)
+    assert "going on without a site: site 'plant-a'" in caplog.text
+
+
+def test_with_no_site_at_all_nothing_new_is_deployed(layout: Layout, sites: Sites) -> None:
+    sites.trouble = {"plant-a": away("plant-a"), "plant-b": away("plant-b")}
+    with pytest.raises(TransientError):
+        run(layout, last_try=True)
+
+
+def test_what_was_provisioned_before_needs_no_site(layout: Layout, sites: Sites) -> None:
+    run(layout)
+    sites.trouble = {"plant-a": away("plant-a"), "plant-b": away("plant-b")}
+    assert run(layout, last_try=True) == []
+
+
+def test_a_site_that_refuses_stops_the_pipeline(layout: Layout, sites: Sites) -> None:
+    sites.trouble["plant-a"] = RefusedError("plant-a", "wrong password")
+    with pytest.raises(RefusedError):
+        run(layout, last_try=True)
+
+
+def test_a_shared_topic_has_as_many_partitions_as_any_pipeline_asks_for(
+    layout: Layout, sites: Sites
+) -> None:
+    other = PIPELINE.replace("name: temperature", "name: heat").replace(
+        "table: t", "table: other_t"
+    )
+    (layout.pipelines / "heat.yaml").write_text(other + "partitions: 7\n")
+    run(layout)
+    assert [topic.partitions for topic in sites.wanted["plant-a"].topics] == [7]
+
+
+@pytest.mark.parametrize(
+    ("state", "lasted_s", "waits"),
+    [("failed", 5, True), ("failed", 60, False), ("success", 5, False)],
+    ids=["failed at once", "failed after a while", "ended well"],
+)
+def test_only_a_run_that_fails_at_once_holds_the_next_one_off(
+    state: str, lasted_s: float, waits: bool
+) -> None:
+    ended = NOON + timedelta(seconds=lasted_s)
+    assert begins_at(state, NOON, ended) == (ended + timedelta(seconds=30) if waits else None)
