@@ -88,3 +88,14 @@ def test_log_is_one_line_per_event(site):
     lines = site.log.splitlines()
     assert lines
     assert [line for line in lines if not line.startswith("20")] == []
+
+
+def test_storage_left_half_formatted_is_formatted_again(site):
+    """The broker of another site in the same home; only its storage is made."""
+    spec = site.spec.model_copy(update={"name": "plant-half"})
+    folder = site.layout.broker("plant-half")
+    (folder / "data.draft").mkdir(parents=True)
+    (folder / "data.draft" / "meta.properties").write_text("half a li")
+    prepare_broker(spec, site.layout)
+    assert "cluster.id=M" in (folder / "data" / "meta.properties").read_text()
+    assert sorted(path.name for path in folder.iterdir()) == ["data", "server.properties"]

@@ -8,8 +8,10 @@ from datetime import UTC, datetime
 from itertools import islice
 from threading import Event
 
+from millrace.core.provision import Topic, Wanted
 from millrace.core.simulation import Simulator
 from millrace.edge.decode import decode
+from millrace.edge.sender import Sender
 from millrace.edge.simulator import encode_readings, simulate
 from tests.integration.conftest import Message, RunningSite, wait_until
 
@@ -90,7 +92,7 @@ def test_what_is_sent_can_be_read_by_people(site):
 
 def test_broker_killed_mid_run_loses_nothing_and_keeps_each_keys_order(site):
     simulator = Simulator(topic="killed", format="json", rate=4_000, sensors=7)
-    count = 20_000
+    count = 15_000
     site.add_topic("killed", partitions=3)
     run = Run(site, simulator, count)
     wait_until(lambda: site.count("app", "killed") > 1_000)
@@ -119,3 +121,29 @@ def test_stopped_simulator_has_delivered_what_it_sent(site):
     run.stop.set()
     delivered = run.delivered()
     assert delivered == len(site.consume("app", "stopped"))
+
+
+def test_refused_messages_are_sent_again_in_order_once_they_may(site):
+    """A delivery that fails for good takes nothing with it: rights may come back."""
+    topic = Topic(name="shut", partitions=1)
+    site.provision(Wanted(topics=(topic,)))
+    sender = Sender(site.spec, site.settings("simulator"), "shut")
+    messages = [(b"key", str(number).encode()) for number in range(500)]
+    for key, value in messages:
+        sender.send(key, value)
+    wait_until(lambda: "no right" in poll_trouble(sender))
+
+    site.add_topic("shut", partitions=1)
+    wait_until(lambda: not poll_outstanding(sender))
+    assert sender.delivered == 500
+    assert site.consume("app", "shut") == messages
+
+
+def poll_trouble(sender: Sender) -> str:
+    sender.poll(0.1)
+    return str(sender.trouble())
+
+
+def poll_outstanding(sender: Sender) -> int:
+    sender.poll(0.1)
+    return sender.outstanding

@@ -60,6 +60,10 @@ class Watch:
         if error.code() != _EMPTY:
             self._telling = error
 
+    def forget(self) -> None:
+        """All is well again."""
+        self._telling = None
+
     def explain(self, error: KafkaError | None = None, name: str = "") -> SiteError:
         """The reason for `error` (of a call about topic or group `name`) or for silence."""
         if error is not None and error.code() in _NO_RIGHT:

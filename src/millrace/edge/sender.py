@@ -34,13 +34,14 @@ class Sender:
     """
 
     def __init__(self, site: SiteSpec, settings: ClientSettings, topic: str) -> None:
-        self._site = site
         self._settings = {**_DEFAULTS, **settings, **_REQUIRED}
         self._topic = topic
         self._outstanding: dict[int, tuple[bytes, bytes]] = {}
         self._sent = 0
-        self._failure: KafkaError | None = None
-        self._connect()
+        self._gave_up = False
+        self._reason: KafkaError | None = None
+        self._watch = Watch(site, self._settings)
+        self._producer = self._connect()
 
     @property
     def delivered(self) -> int:
@@ -57,7 +58,7 @@ class Sender:
 
     def trouble(self) -> SiteError:
         """Why nothing goes out, as far as the site has told."""
-        return self._watch.explain(self._failure, self._topic)
+        return self._watch.explain(self._reason, self._topic)
 
     def find_obstacle(self) -> SiteError | None:
         """None when the topic is there and may be written to, as far as can be seen."""
@@ -78,34 +79,38 @@ class Sender:
     def poll(self, timeout_s: float) -> None:
         """Wait for answers; start anew where a message was given up."""
         self._producer.poll(timeout_s)
-        if self._failure:
+        if self._gave_up:
             self._start_anew()
 
-    def _connect(self) -> None:
-        self._watch = Watch(self._site, self._settings)
-        self._producer = Producer(watched(self._settings, self._watch))
+    def _connect(self) -> Producer:
+        return Producer(watched(self._settings, self._watch))
 
     def _hand_over(self, number: int, key: bytes, value: bytes) -> None:
-        if self._failure:
+        if self._gave_up:
             return  # it waits in `_outstanding` for the next producer
         answer = partial(self._on_delivery, number)
         try:
             self._producer.produce(self._topic, value, key, on_delivery=answer)
         except KafkaException as error:
-            self._failure = error.args[0]
+            self._give_up(error.args[0])
 
     def _on_delivery(self, number: int, error: KafkaError | None, _message: object) -> None:
         if error is None:
             del self._outstanding[number]
-        else:
-            self._failure = self._failure or error
+            self._reason = None
+            self._watch.forget()
+        elif not self._gave_up:
+            self._give_up(error)
+
+    def _give_up(self, error: KafkaError) -> None:
+        self._gave_up, self._reason = True, error
 
     def _start_anew(self) -> None:
         """Whatever follows the lost message must follow it again, so all of it is sent anew."""
         self._producer.purge()
         self._producer.flush(_PAUSE_S)
-        self._connect()
+        self._producer = self._connect()
         self._producer.poll(_PAUSE_S)
-        self._failure = None
+        self._gave_up = False
         for number, (key, value) in self._outstanding.items():
             self._hand_over(number, key, value)
