@@ -6,13 +6,20 @@ A `@continuous` DAG begins its next run the moment the last one ended, however i
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import Any
 
-_SHORT_RUN = timedelta(seconds=20)
 _PAUSE = timedelta(seconds=30)
 
 
-def begins_at(state: str, started: datetime, ended: datetime | None) -> datetime | None:
-    """When the run after this one may begin; None for at once."""
-    if state != "failed" or ended is None or ended - started > _SHORT_RUN:
+def begins_at(ti: Any) -> datetime | None:
+    """When this run may begin; None for at once, unless the last one never came to supervise.
+
+    A run whose supervise task failed had a job that ran, or that a person stopped.
+    """
+    last = ti.get_previous_dagrun()
+    if last is None or last.state != "failed" or last.end_date is None:
         return None
-    return ended + _PAUSE
+    states = ti.get_task_states(
+        dag_id=ti.dag_id, run_ids=[last.run_id], task_ids=["supervise"]
+    ).get(last.run_id, {})
+    return None if states.get("supervise") == "failed" else last.end_date + _PAUSE

@@ -53,14 +53,9 @@ class ProvisionOperator(PipelineOperator):
     """Makes topics, users, ACLs, tables and checkpoint folders."""
 
     def execute(self, context: Context) -> list[str]:
-        previous = context["ti"].get_previous_dagrun()
-        resume_at = (
-            previous
-            and previous.start_date
-            and begins_at(previous.state, previous.start_date, previous.end_date)
-        )
+        resume_at = begins_at(context["ti"])
         if resume_at and resume_at > utc_now():
-            self.log.info("the last run failed right away; waiting until %s", resume_at)
+            self.log.info("the last run failed before its job ran; waiting until %s", resume_at)
             self.defer(trigger=DateTimeTrigger(moment=resume_at), method_name="provision")
         return self.provision(context)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -105,13 +106,36 @@ def test_a_shared_topic_has_as_many_partitions_as_any_pipeline_asks_for(
     assert [topic.partitions for topic in sites.wanted["plant-a"].topics] == [7]
 
 
+class Task:
+    """A task of a run, and what came of the run before it."""
+
+    dag_id = "pipeline.temperature"
+
+    def __init__(self, run_state: str, supervise: str | None) -> None:
+        self.last = SimpleNamespace(run_id="last", state=run_state, end_date=NOON)
+        self.supervise = supervise
+
+    def get_previous_dagrun(self) -> SimpleNamespace:
+        return self.last
+
+    def get_task_states(
+        self, *, dag_id: str, run_ids: list[str], task_ids: list[str]
+    ) -> dict[str, dict[str, str | None]]:
+        assert (dag_id, run_ids, task_ids) == (self.dag_id, ["last"], ["supervise"])
+        return {"last": {"supervise": self.supervise}}
+
+
 @pytest.mark.parametrize(
-    ("state", "lasted_s", "waits"),
-    [("failed", 5, True), ("failed", 60, False), ("success", 5, False)],
-    ids=["failed at once", "failed after a while", "ended well"],
+    ("run_state", "supervise", "waits"),
+    [
+        ("failed", "upstream_failed", True),
+        ("failed", None, True),
+        ("failed", "failed", False),
+        ("success", "success", False),
+    ],
 )
-def test_only_a_run_that_fails_at_once_holds_the_next_one_off(
-    state: str, lasted_s: float, waits: bool
+def test_only_a_run_that_never_came_to_supervise_holds_the_next_one_off(
+    run_state: str, supervise: str | None, waits: bool
 ) -> None:
-    ended = NOON + timedelta(seconds=lasted_s)
-    assert begins_at(state, NOON, ended) == (ended + timedelta(seconds=30) if waits else None)
+    resume_at = NOON + timedelta(seconds=30) if waits else None
+    assert begins_at(Task(run_state, supervise)) == resume_at
