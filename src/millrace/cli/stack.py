@@ -62,17 +62,23 @@ def _welcome(plan: StackPlan) -> str:
     site = plan.local_sites[0].name if plan.local_sites else "SITE"
     topic = plan.pipelines[0].topics[0] if plan.pipelines else "TOPIC"
     table = plan.pipelines[0].table if plan.pipelines else "TABLE"
-    command = ".venv/bin/millrace"
-    return f"""
-Millrace is up.
-
-  Airflow    {plan.airflow_url}   user {USER}, password in {layout.airflow_password}
-             (its certificate is signed by {layout.ca})
-  Tables     {layout.lake}
-
-Try next:
-  {command} status                      what runs, how fast, how far behind
-  {command} tail {topic}@{site}   the messages of a site as they come;
-                                             'tail {table}' shows the table's rows
-  edit dags/pipelines/*.yaml                 and watch Airflow deploy the change
-"""
+    tries = (
+        ("status", "what runs, how fast, how far behind"),
+        (f"tail {topic}@{site}", "a site's messages as they come"),
+        (f"tail {table}", "the table's rows as they come"),
+    )
+    return "\n".join(
+        (
+            "",
+            "Millrace is up.",
+            "",
+            f"  Airflow   {plan.airflow_url}",
+            f"            user {USER}, password in {layout.airflow_password}",
+            f"            its certificate is signed by {layout.ca}",
+            f"  Tables    {layout.lake}",
+            "",
+            "Try next:",
+            *(f"  .venv/bin/millrace {words:<32} {why}" for words, why in tries),
+            "  or edit dags/pipelines/*.yaml and watch Airflow deploy the change",
+        )
+    )

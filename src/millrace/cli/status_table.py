@@ -24,13 +24,18 @@ def show(seen: StackStatus, console: Console) -> None:
         console.print(f"Processes of a killed stack are left ({pids}); 'millrace down' ends them.")
     console.print(_processes(seen, now))
     console.print(_pipelines(seen, now))
+    for name, pipeline in seen.pipelines.items():
+        for layer, table in pipeline.tables.items():
+            console.print(f"{layer} of {name}: {table}", highlight=False, soft_wrap=True)
     console.print(f"Airflow  {seen.airflow.url}   user {seen.airflow.user}", highlight=False)
-    console.print(f"         password in {seen.airflow.password_file}", highlight=False)
+    console.print(
+        f"         password in {seen.airflow.password_file}", highlight=False, soft_wrap=True
+    )
 
 
 def _processes(seen: StackStatus, now: datetime) -> Table:
     table = Table(show_footer=True)
-    table.add_column("process", "all of them")
+    table.add_column("process", "all of them", no_wrap=True, min_width=21)
     table.add_column("state")
     table.add_column("since")
     table.add_column("pid", justify="right")
@@ -57,8 +62,8 @@ def _process(process: ProcessStatus, now: datetime) -> tuple[str | Text, ...]:
 
 def _pipelines(seen: StackStatus, now: datetime) -> Table:
     table = Table()
-    for title in ("pipeline", "state", "generation", "rows/s", "lag", "last batch", "table"):
-        table.add_column(title)
+    for title in ("pipeline", "state", "gen.", "rows/s", "lag", "last batch"):
+        table.add_column(title, overflow="fold")
     for name, pipeline in seen.pipelines.items():
         table.add_row(name, *_pipeline(pipeline, now))
     return table
@@ -77,7 +82,6 @@ def _pipeline(pipeline: PipelineStatus, now: datetime) -> tuple[str | Text, ...]
         f"{pipeline.rows_per_s:.1f}",
         lag,
         _ago(pipeline.last_batch_at, now),
-        "\n".join(pipeline.tables.values()),
     )
 
 

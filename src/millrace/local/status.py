@@ -48,7 +48,7 @@ def look(plan: StackPlan) -> StackStatus:
         pipelines={
             pipeline.name: describe_pipeline(
                 pipeline,
-                runner.status(pipeline.name) if pid else JobStatus(state=JobState.UNKNOWN),
+                runner.status(pipeline.name) if pid else _unwatched(runner, pipeline.name),
                 Mailbox(plan.layout.job(pipeline.name)).read_heartbeat(),
                 plan.layout.table("bronze", pipeline.table),
                 now,
@@ -58,6 +58,10 @@ def look(plan: StackPlan) -> StackStatus:
         processes=tuple(_processes(plan, pid, infos)),
         orphans=() if pid else _orphans(plan),
     )
+
+
+def _unwatched(runner: LocalRunner, pipeline: str) -> JobStatus:
+    return runner.status(pipeline).model_copy(update={"state": JobState.UNKNOWN})
 
 
 def _processes(

@@ -1,0 +1,130 @@
+"""What a user can get wrong before `up` is one message that names it and the way out."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from millrace.core.errors import MillraceError
+from millrace.core.layout import Layout
+from millrace.core.site import LocalBroker, SiteSpec
+from millrace.local import machine
+from millrace.local.checks import UnfitError, check_machine, check_path, check_ports, open_var
+from millrace.local.exclusive import only_one_at_work
+from millrace.local.plan import StackPlan
+
+
+@pytest.fixture
+def layout(tmp_path: Path) -> Layout:
+    return Layout(tmp_path)
+
+
+def plan(layout: Layout, airflow_port: int, broker_port: int) -> StackPlan:
+    site = SiteSpec(name="plant-a", bootstrap=f"127.0.0.1:{broker_port}", local=LocalBroker())
+    return StackPlan(layout, airflow_port, (site,), ())
+
+
+def free_ports() -> int:
+    """The first of three free neighbours."""
+    for port in range(20_000, 60_000, 7):
+        with socket.socket() as one, socket.socket() as two, socket.socket() as three:
+            try:
+                for number, probe in enumerate((one, two, three)):
+                    probe.bind(("127.0.0.1", port + number))
+            except OSError:
+                continue
+            return port
+    raise AssertionError("no three free ports")
+
+
+@pytest.mark.parametrize("offset", [0, 1, 2], ids=["clients", "admin", "controller"])
+def test_a_taken_port_is_named_with_its_owner_and_its_setting(layout: Layout, offset: int) -> None:
+    first = free_ports()
+    with socket.socket() as taken, socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        airflow_port = unused.getsockname()[1]
+        unused.close()
+        taken.bind(("127.0.0.1", first + offset))
+        taken.listen()
+        with pytest.raises(UnfitError) as caught:
+            check_ports(plan(layout, airflow_port, first))
+    for part in (str(first + offset), f"process {os.getpid()}", "bootstrap in", "plant-a.yaml"):
+        assert part in str(caught.value)
+
+
+def test_free_ports_are_fine(layout: Layout) -> None:
+    first = free_ports()
+    check_ports(plan(layout, first + 2, first - 3 if first > 20_003 else first + 3))
+
+
+def test_a_new_var_is_private(layout: Layout) -> None:
+    open_var(layout)
+    assert layout.var.stat().st_mode & 0o777 == 0o700
+    open_var(layout)
+
+
+def test_a_file_called_var_is_refused(layout: Layout) -> None:
+    layout.var.write_text("")
+    with pytest.raises(UnfitError, match=r"is not a folder.*make reset"):
+        open_var(layout)
+
+
+def test_another_versions_var_is_refused(layout: Layout) -> None:
+    open_var(layout)
+    layout.var_version.write_text("0\n")
+    with pytest.raises(UnfitError, match=r"'0'.*make reset"):
+        open_var(layout)
+
+
+@pytest.mark.parametrize("data", ["postgres/data", "kafka/plant-a/data"])
+def test_data_without_its_keys_is_refused(layout: Layout, data: str) -> None:
+    open_var(layout)
+    (layout.var / data).mkdir(parents=True)
+    with pytest.raises(UnfitError, match="is gone; 'make reset'"):
+        open_var(layout)
+
+
+@pytest.mark.parametrize(
+    ("home", "problem"),
+    [
+        ("/a b", "characters"),
+        ("/a;b", "characters"),
+        ("/a%b", "characters"),
+        ("/" + "x" * 90, "too long"),
+    ],
+)
+def test_a_path_that_cannot_work_is_refused(home: str, problem: str) -> None:
+    with pytest.raises(UnfitError, match=problem):
+        check_path(Layout(Path(home)))
+
+
+def test_a_full_disk_is_told_with_its_number(
+    layout: Layout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine, "check_java", lambda: None)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=1.5e9))
+    with pytest.raises(UnfitError, match=r"1\.5 GB free, 5 GB needed"):
+        check_machine(layout)
+
+
+def test_java_missing_is_told_with_the_line_that_installs_it(
+    layout: Layout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(UnfitError, match=r"apt-get install openjdk-17.*brew install openjdk@17"):
+        check_machine(layout)
+
+
+def test_two_commands_at_once_are_refused(layout: Layout) -> None:
+    open_var(layout)
+    with (
+        only_one_at_work(layout, "up"),
+        pytest.raises(MillraceError, match=f"'millrace up'.*{os.getpid()}"),
+        only_one_at_work(layout, "down"),
+    ):
+        pass

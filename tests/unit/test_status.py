@@ -1,0 +1,81 @@
+"""A pipeline's state: its process by the runner, what it does by its heartbeat."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from millrace.core.heartbeat import Heartbeat, PartitionLag, Phase, SiteBeat
+from millrace.core.job import JobState, JobStatus
+from millrace.core.pipeline import PipelineSpec
+from millrace.core.status import describe_pipeline
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+PIPELINE = PipelineSpec(
+    name="temperature", sites="all", topics=("t",), format="json", table="temperature"
+)
+
+
+def beat(generation: int = 1, age_s: float = 1, phase: Phase = Phase.RUNNING) -> Heartbeat:
+    partition = PartitionLag(topic="t", partition=0, position=5, end=12)
+    site = SiteBeat(
+        site="plant-a",
+        batch=3,
+        rows_per_s=9.5,
+        rows_total=5,
+        last_batch_at=NOW - timedelta(seconds=2),
+        reachable=True,
+        partitions=(partition,),
+    )
+    return Heartbeat(
+        pipeline="temperature",
+        generation=generation,
+        fingerprint="f",
+        phase=phase,
+        at=NOW - timedelta(seconds=age_s),
+        sites=(site,),
+    )
+
+
+def job(state: JobState, exit_code: int | None = None) -> JobStatus:
+    return JobStatus(state=state, generation=1, exit_code=exit_code)
+
+
+@pytest.mark.parametrize(
+    ("seen", "heartbeat", "state"),
+    [
+        (job(JobState.ABSENT), None, "absent"),
+        (job(JobState.RUNNING), None, "starting"),
+        (job(JobState.RUNNING), beat(generation=0), "starting"),
+        (job(JobState.RUNNING), beat(), "running"),
+        (job(JobState.RUNNING), beat(age_s=61), "silent"),
+        (job(JobState.STOPPING), beat(), "stopping"),
+        (job(JobState.STOPPED), beat(phase=Phase.STOPPED), "stopped"),
+        (job(JobState.DEAD, 137), beat(), "dead"),
+        (job(JobState.UNKNOWN), beat(), "down"),
+    ],
+)
+def test_state(seen: JobStatus, heartbeat: Heartbeat | None, state: str) -> None:
+    described = describe_pipeline(PIPELINE, seen, heartbeat, Path("/lake/t"), NOW)
+    assert described.state == state
+
+
+def test_only_what_runs_has_a_speed() -> None:
+    speeds = [
+        describe_pipeline(PIPELINE, job(state), beat(), Path("/lake/t"), NOW).rows_per_s
+        for state in (JobState.RUNNING, JobState.DEAD)
+    ]
+    assert speeds == [9.5, 0.0]
+
+
+def test_lag_is_what_the_heartbeat_says() -> None:
+    described = describe_pipeline(PIPELINE, job(JobState.RUNNING), beat(), Path("/lake/t"), NOW)
+    assert described.lag_records == 7
+    assert described.tables == {"bronze": "file:///lake/t"}
+
+
+def test_a_death_is_told_with_its_exit_code() -> None:
+    described = describe_pipeline(PIPELINE, job(JobState.DEAD, 137), None, Path("/lake/t"), NOW)
+    assert described.note == "exit 137"
