@@ -19,6 +19,9 @@ _JVM_OPTIONS = (
     "-Duser.timezone=UTC",
     "-Djava.net.preferIPv4Stack=true",
     "-XX:+UseSerialGC",
+    # Small batches never earn back what the second compiler costs: with it, the first commits of
+    # two sites took 58 s of processor time after a start, without it 33 s.
+    "-XX:TieredStopAtLevel=1",
     "-XX:ReservedCodeCacheSize=128m",
     "-XX:+ExitOnOutOfMemoryError",
 )

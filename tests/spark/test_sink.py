@@ -1,0 +1,86 @@
+"""The sink on a real Delta table, without a broker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from millrace.core import bronze
+from millrace.core.job import JobSpec
+from spark_jobs.rows import bronze_rows
+from spark_jobs.session import build_session
+from spark_jobs.sink import Fence, FencedError, append_once
+
+JARS = Path(__file__).parents[2] / ".jars" / "spark"
+RECORDS = (
+    "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp,"
+    " timestampType int, headers array<struct<key:string,value:binary>>"
+)
+NOON = datetime(2020, 1, 1, 12, tzinfo=UTC)
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    folder = tmp_path_factory.mktemp("job")
+    job = JobSpec(
+        pipeline="test",
+        entry_point="spark_jobs.ingest",
+        inputs=(),
+        table=folder / "table",
+        trigger_s=1,
+        rows_per_batch=1,
+        memory="512m",
+        state_dir=folder,
+        generations_dir=folder,
+        jars_dir=JARS,
+    )
+    session = build_session(job)
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def rows(spark: SparkSession) -> DataFrame:
+    headers = [("made-by", b"robot")]
+    records = [
+        (b"k", b"v", "readings", 1, 7, NOON, 0, headers),
+        (None,) * 2 + ("r", 0, 8, NOON, 0, None),
+    ]
+    return bronze_rows(spark.createDataFrame(records, RECORDS), "plant-a")
+
+
+def test_rows_have_the_bronze_columns_and_keep_what_came(rows: DataFrame) -> None:
+    assert [(f.name, f.dataType.simpleString()) for f in rows.schema] == list(bronze.COLUMNS)
+    first, second = rows.collect()
+    assert (first.site, first.topic, first.partition, first.offset) == ("plant-a", "readings", 1, 7)
+    assert (bytes(first.key), bytes(first.value)) == (b"k", b"v")
+    assert [(h.key, bytes(h.value)) for h in first.headers] == [("made-by", b"robot")]
+    assert (second.key, second.value, second.headers) == (None, None, None)
+
+
+def test_the_day_is_that_of_arrival(rows: DataFrame) -> None:
+    row = rows.first()
+    assert row.kafka_time.year == 2020
+    assert row.day == row.ingested_at.date()
+
+
+def test_the_same_batch_of_the_same_writer_is_written_once(
+    rows: DataFrame, spark: SparkSession, tmp_path: Path
+) -> None:
+    table = tmp_path / "t"
+    for writer, batch in [("one", 0), ("one", 0), ("two", 0), ("one", 1), ("one", 0)]:
+        append_once(rows, table, writer, batch)
+    assert spark.read.format("delta").load(str(table)).count() == 3 * 2
+
+
+def test_the_fence_falls_when_a_newer_generation_claims(tmp_path: Path) -> None:
+    fence = Fence(tmp_path, generation=4)
+    (tmp_path / "4").touch()
+    fence.check()
+    (tmp_path / "5").touch()
+    with pytest.raises(FencedError, match="generation 5"):
+        fence.check()

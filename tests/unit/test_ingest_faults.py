@@ -1,0 +1,50 @@
+"""Which ends of a query pass by themselves, and which need a person."""
+
+from __future__ import annotations
+
+import pytest
+
+from millrace.core.ingest_faults import Verdict, judge
+
+_KAFKA = "org.apache.kafka.common.errors"
+_STREAM = "[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: "
+
+
+@pytest.mark.parametrize(
+    ("error", "verdict"),
+    [
+        (f"java.util.concurrent.ExecutionException: {_KAFKA}.TimeoutException: x",
+         Verdict.UNREACHABLE),
+        (f"{_KAFKA}.TimeoutException: Timed out waiting for a node assignment",
+         Verdict.UNREACHABLE),
+        (f"{_KAFKA}.DisconnectException: null", Verdict.UNREACHABLE),
+        ("org.apache.kafka.common.config.ConfigException: No resolvable bootstrap urls",
+         Verdict.UNREACHABLE),
+        (f"{_KAFKA}.UnknownTopicOrPartitionException: no such", Verdict.RETRY),
+        ("io.delta.exceptions.ConcurrentTransactionException: x", Verdict.RETRY),
+        ("spark_jobs.sink.FencedError: generation 3 took over from 2", Verdict.FENCED),
+        (f"{_KAFKA}.TopicAuthorizationException: Not authorized", Verdict.PERMANENT),
+        (f"{_KAFKA}.GroupAuthorizationException: Not authorized", Verdict.PERMANENT),
+        (f"{_KAFKA}.SaslAuthenticationException: Authentication failed", Verdict.PERMANENT),
+        (f"{_KAFKA}.SslAuthenticationException: SSL handshake failed", Verdict.PERMANENT),
+        ("[KAFKA_DATA_LOSS.START_OFFSET_RESET] offset was changed from 5 to 9", Verdict.PERMANENT),
+        ("Could not read properties from file /x/ingest.properties", Verdict.PERMANENT),
+        ("java.io.IOException: No space left on device", Verdict.PERMANENT),
+        ("", Verdict.PERMANENT),
+    ],
+)  # fmt: skip
+def test_the_cause_decides(error: str, verdict: Verdict) -> None:
+    assert judge(f"{error}\n\tat org.apache.spark.Some.method(Some.scala:1)").verdict is verdict
+
+
+def test_a_cause_outranks_the_wrapper_it_comes_in() -> None:
+    error = (
+        f"{_KAFKA}.TimeoutException: Call(callName=describeTopics) timed out\n"
+        f"Caused by: {_KAFKA}.SaslAuthenticationException: Authentication failed"
+    )
+    assert judge(error).verdict is Verdict.PERMANENT
+
+
+def test_lost_offsets_are_named() -> None:
+    line = "[KAFKA_DATA_LOSS.START_OFFSET_RESET] readings-0's offset was changed from 5 to 9"
+    assert "readings-0's offset was changed from 5 to 9" in judge(f"{_STREAM}\n{line}\n").reason
