@@ -21,7 +21,7 @@ def show(seen: StackStatus, console: Console) -> None:
         console.print("The stack is down; 'millrace up' starts it.")
     if seen.orphans:
         pids = ", ".join(map(str, seen.orphans))
-        console.print(f"Processes of a killed stack are left ({pids}); 'millrace down' ends them.")
+        console.print(f"Children of killed processes are left ({pids}); 'millrace down' ends them.")
     console.print(_processes(seen, now))
     console.print(_pipelines(seen, now))
     for name, pipeline in seen.pipelines.items():

@@ -33,8 +33,8 @@ def end_leftovers(layout: Layout, progress: Progress) -> None:
         if _is_supervisor(process):
             raise AlreadyUpError(process.pid)
     if found:
-        ended = end_marked(marks, _GRACE_S)
-        progress.say(f"ended what a killed stack had left: {', '.join(ended)}")
+        with progress.step("what a killed stack left", "what a killed stack left is ended"):
+            end_marked(marks, _GRACE_S)
 
 
 def _is_supervisor(process: psutil.Process) -> bool:

@@ -31,9 +31,8 @@ def find_marked(marks: Mapping[str, str]) -> list[psutil.Process]:
     return [process for process in found if process.pid not in _own_line()]
 
 
-def end_marked(marks: Mapping[str, str], grace_s: float) -> list[str]:
-    """Ask the eldest of them to end, kill what is left after the grace; returns their names."""
-    ended = []
+def end_marked(marks: Mapping[str, str], grace_s: float) -> bool:
+    """Ask the eldest of them to end, kill what is left after the grace. False: there was none."""
     deadline = time.monotonic() + grace_s
     asked: set[int] = set()
     while found := find_marked(marks):
@@ -43,13 +42,12 @@ def end_marked(marks: Mapping[str, str], grace_s: float) -> list[str]:
         for process in found if late else _eldest(found):
             with suppress(*_GONE):
                 if process.pid not in asked:
-                    ended.append(f"{process.name()} ({process.pid})")
                     asked.add(process.pid)
                     process.terminate()
                 if late:
                     process.kill()
         time.sleep(0.1)
-    return ended
+    return bool(asked)
 
 
 def _eldest(found: list[psutil.Process]) -> list[psutil.Process]:

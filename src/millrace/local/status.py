@@ -56,7 +56,7 @@ def look(plan: StackPlan) -> StackStatus:
             for pipeline in plan.pipelines
         },
         processes=tuple(_processes(plan, pid, infos)),
-        orphans=() if pid else _orphans(plan),
+        orphans=_orphans(plan, [pid, *(info.pid for info in infos)]),
     )
 
 
@@ -153,6 +153,9 @@ def _memory(process: psutil.Process) -> float:
     return 0.0
 
 
-def _orphans(plan: StackPlan) -> tuple[int, ...]:
+def _orphans(plan: StackPlan, roots: list[int | None]) -> tuple[int, ...]:
+    """Ours, yet below nothing that is looked after: what a `kill -9` of a parent leaves."""
     marks = stack_marks(plan.layout)
-    return tuple(process.pid for process in find_marked(marks)) if marks else ()
+    cared_for = {process.pid for root in roots if root for process in _tree(root)}
+    found = find_marked(marks) if marks else []
+    return tuple(process.pid for process in found if process.pid not in cared_for)
