@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 from pathlib import Path
 
 from deltalake import DeltaTable, Field, Schema
-from deltalake.exceptions import DeltaError
 from deltalake.schema import ArrayType, PrimitiveType, StructType
 
 from millrace.core import bronze
@@ -30,22 +30,24 @@ def open_table(path: Path) -> DeltaTable:
 
 def ensure_bronze(path: Path) -> bool:
     """Make the empty table; False where it is there already."""
-    if DeltaTable.is_deltatable(str(path)):
-        return False
-    try:
-        DeltaTable.create(
-            str(path),
-            schema=Schema([Field(name, _delta_type(kind)) for name, kind in bronze.COLUMNS]),
-            mode="error",
-            partition_by=list(bronze.PARTITION_BY),
-            configuration=dict(bronze.PROPERTIES),
-        )
-    except DeltaError:
-        # Somebody else made it in between: that is as good.
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # delta-rs lets a second maker commit its creation as version 1, with a new table id.
+    with path.with_name(f".{path.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
         if DeltaTable.is_deltatable(str(path)):
             return False
-        raise
+        _create_bronze(path)
     return True
+
+
+def _create_bronze(path: Path) -> None:
+    DeltaTable.create(
+        str(path),
+        schema=Schema([Field(name, _delta_type(kind)) for name, kind in bronze.COLUMNS]),
+        mode="error",
+        partition_by=list(bronze.PARTITION_BY),
+        configuration=dict(bronze.PROPERTIES),
+    )
 
 
 def _delta_type(sql: str) -> PrimitiveType | ArrayType:
