@@ -9,14 +9,17 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from rich.console import Console
 
 from millrace.core.errors import MillraceError
 from millrace.core.layout import Layout
 from millrace.core.site import LocalBroker, SiteSpec
 from millrace.local import machine
 from millrace.local.checks import UnfitError, check_machine, check_path, check_ports, open_var
+from millrace.local.down import reset
 from millrace.local.exclusive import only_one_at_work
 from millrace.local.plan import StackPlan
+from millrace.local.progress import Progress
 
 
 @pytest.fixture
@@ -72,6 +75,12 @@ def test_a_file_called_var_is_refused(layout: Layout) -> None:
     layout.var.write_text("")
     with pytest.raises(UnfitError, match=r"is not a folder.*make reset"):
         open_var(layout)
+
+
+def test_a_file_called_var_is_deleted_by_reset(layout: Layout) -> None:
+    layout.var.write_text("")
+    reset(layout, Progress(Console(quiet=True)))
+    assert not layout.var.exists()
 
 
 def test_another_versions_var_is_refused(layout: Layout) -> None:

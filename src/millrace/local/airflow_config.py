@@ -32,7 +32,7 @@ def render_airflow_config(
         "api_auth": {"jwt_secret": secrets.jwt},
         "scheduler": {
             "enable_health_check": False,
-            "scheduler_idle_sleep_time": 1,
+            "scheduler_idle_sleep_time": 2,
             "scheduler_heartbeat_sec": 10,
             "job_heartbeat_sec": 10,
             "catchup_by_default": False,

@@ -51,5 +51,5 @@ def read_text(path: Path) -> str | None:
     """The file's text, or None where there is none yet."""
     try:
         return path.read_text()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
