@@ -76,7 +76,15 @@ def _sync(environment: str, groups: list[str], dev: bool, title: str) -> None:
     wanted = [*groups, "dev"] if dev else groups
     flags = [flag for group in wanted for flag in ("--group", group)]
     keep = [] if dev else ["--inexact"]  # what tests installed may stay
-    command = [str(UV), "sync", "--locked", "--compile-bytecode", *keep, *flags]
+    command = [
+        str(UV),
+        "sync",
+        "--locked",
+        "--no-default-groups",
+        "--compile-bytecode",
+        *keep,
+        *flags,
+    ]
     python = HOME / environment / "bin" / "python"
     sources = _digest(HOME / "uv.lock", HOME / "pyproject.toml") + "+".join(wanted)
     stamp = HOME / environment / ".stamp"

@@ -116,7 +116,9 @@ def _as_nobody() -> tuple[str, ...]:
             " run as an ordinary user, or on Debian: apt-get install util-linux"
         )
     ids = (f"--reuid={_NOBODY}", f"--regid={_NOBODY}", "--clear-groups")
-    return (setpriv, *ids, "--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search")
+    rights = ("--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search")
+    # Without this access(2), by which initdb looks for postgres, forgets those rights.
+    return (setpriv, *ids, *rights, "--securebits=+no_setuid_fixup")
 
 
 def _binary(name: str) -> str:
