@@ -19,9 +19,6 @@ _JVM_OPTIONS = (
     "-Duser.timezone=UTC",
     "-Djava.net.preferIPv4Stack=true",
     "-XX:+UseSerialGC",
-    # Small batches never earn back what the second compiler costs: with it, the first commits of
-    # two sites took 58 s of processor time after a start, without it 33 s.
-    "-XX:TieredStopAtLevel=1",
     "-XX:ReservedCodeCacheSize=128m",
     "-XX:+ExitOnOutOfMemoryError",
 )
@@ -33,7 +30,7 @@ def session_settings(job: JobSpec) -> dict[str, str]:
         "spark.app.name": f"millrace-{job.pipeline}",
         "spark.master": "local[2]",
         "spark.driver.memory": job.memory,
-        "spark.driver.extraClassPath": f"{job.jars_dir}/*",
+        "spark.driver.extraClassPath": ":".join(f"{folder}/*" for folder in job.class_path),
         "spark.driver.extraJavaOptions": " ".join(_JVM_OPTIONS),
         **_CLOSED_TO_OTHERS,
         **_DELTA,
@@ -60,6 +57,9 @@ _DELTA = {
 }
 
 _SMALL_BATCHES = {
+    # Hadoop's own forks a process for every file it makes: see jvm/src/millrace/fs.
+    "spark.hadoop.fs.file.impl": "millrace.fs.LocalFs",
+    "spark.hadoop.fs.AbstractFileSystem.file.impl": "millrace.fs.LocalContext",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.debug.maxToStringFields": "1000",
     "spark.sql.adaptive.enabled": "false",

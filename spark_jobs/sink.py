@@ -53,12 +53,8 @@ class BronzeSink:
         return _CORES if rows is None or rows > _ROWS_WORTH_A_FILE else 1
 
 
-def append_once(rows: DataFrame, table: Path, writer: str, batch_id: int) -> None:
-    """Delta keeps the newest batch of each writer in its log, and skips what it has."""
-    (
-        rows.write.format("delta")
-        .mode("append")
-        .option("txnAppId", writer)
-        .option("txnVersion", batch_id)
-        .save(str(table))
-    )
+def append_once(rows: DataFrame, table: Path, writer: str, batch_id: int) -> bool:
+    """False where the table holds this writer's batch already; see jvm/.../AppendOnce.java."""
+    jvm = rows.sparkSession.sparkContext._jvm  # noqa: SLF001 - PySpark's only door to Java
+    append = jvm.millrace.delta.AppendOnce.append
+    return bool(append(rows._jdf, str(table), writer, batch_id))  # noqa: SLF001 - as above

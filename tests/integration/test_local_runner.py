@@ -89,7 +89,7 @@ def job(layout: Layout) -> JobSpec:
         memory="64m",
         state_dir=layout.job(PIPELINE),
         generations_dir=layout.generations(PIPELINE),
-        jars_dir=layout.jars("spark"),
+        class_path=(),
     )
 
 

@@ -15,7 +15,7 @@ from spark_jobs.rows import bronze_rows
 from spark_jobs.session import build_session
 from spark_jobs.sink import Fence, FencedError, append_once
 
-JARS = Path(__file__).parents[2] / ".jars" / "spark"
+JARS = tuple(Path(__file__).parents[2] / ".jars" / name for name in ("spark", "jvm"))
 RECORDS = (
     "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp,"
     " timestampType int, headers array<struct<key:string,value:binary>>"
@@ -36,7 +36,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         memory="512m",
         state_dir=folder,
         generations_dir=folder,
-        jars_dir=JARS,
+        class_path=JARS,
     )
     session = build_session(job)
     yield session
@@ -51,6 +51,12 @@ def rows(spark: SparkSession) -> DataFrame:
         (None,) * 2 + ("r", 0, 8, NOON, 0, None),
     ]
     return bronze_rows(spark.createDataFrame(records, RECORDS), "plant-a")
+
+
+def make_empty(table: Path, spark: SparkSession) -> None:
+    columns = ", ".join(f"`{name}` {kind}" for name, kind in bronze.COLUMNS)
+    by = ", ".join(bronze.PARTITION_BY)
+    spark.sql(f"CREATE TABLE delta.`{table}` ({columns}) USING delta PARTITIONED BY ({by})")
 
 
 def test_rows_have_the_bronze_columns_and_keep_what_came(rows: DataFrame) -> None:
@@ -72,9 +78,22 @@ def test_the_same_batch_of_the_same_writer_is_written_once(
     rows: DataFrame, spark: SparkSession, tmp_path: Path
 ) -> None:
     table = tmp_path / "t"
-    for writer, batch in [("one", 0), ("one", 0), ("two", 0), ("one", 1), ("one", 0)]:
-        append_once(rows, table, writer, batch)
+    make_empty(table, spark)
+    batches = [("one", 0), ("one", 0), ("two", 0), ("one", 1), ("one", 0)]
+    written = [append_once(rows, table, *batch) for batch in batches]
+    assert written == [True, False, True, True, False]
     assert spark.read.format("delta").load(str(table)).count() == 3 * 2
+
+
+def test_a_repeated_batch_is_known_without_the_checksum_file(
+    rows: DataFrame, spark: SparkSession, tmp_path: Path
+) -> None:
+    make_empty(tmp_path / "t", spark)
+    assert append_once(rows, tmp_path / "t", "one", 0)
+    for checksum in (tmp_path / "t" / "_delta_log").glob("*.crc"):
+        checksum.unlink()
+    spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()  # noqa: SLF001 - the only door
+    assert not append_once(rows, tmp_path / "t", "one", 0)
 
 
 def test_the_fence_falls_when_a_newer_generation_claims(tmp_path: Path) -> None:

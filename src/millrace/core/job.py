@@ -46,7 +46,8 @@ class JobSpec(Frozen):
     memory: str
     state_dir: Path
     generations_dir: Path
-    jars_dir: Path
+    # Folders of jars.
+    class_path: tuple[Path, ...]
 
 
 def plan_ingest(pipeline: PipelineSpec, sites: list[SiteSpec], layout: Layout) -> JobSpec:
@@ -61,7 +62,7 @@ def plan_ingest(pipeline: PipelineSpec, sites: list[SiteSpec], layout: Layout) -
         memory=pipeline.resources.memory,
         state_dir=layout.job(pipeline.name),
         generations_dir=layout.generations(pipeline.name),
-        jars_dir=layout.jars("spark"),
+        class_path=(layout.jars("spark"), layout.jars("jvm")),
     )
     digest = hashlib.sha256(job.model_dump_json().encode()).hexdigest()
     return job.model_copy(update={"fingerprint": digest[:16]})

@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -61,6 +62,7 @@ def _run_all(dev: bool) -> None:
         jars.join()
     if failures:
         raise failures[0]
+    _compile_java()
 
 
 def _install_uv() -> None:
@@ -110,6 +112,25 @@ def _fetch_jars() -> None:
             _call(["mvn", "-q", "-B", "-f", str(pom), "-P", engine, *goal])
 
         _once(f"jars for {engine}", folder / ".stamp", _digest(pom), folder, fetch)
+
+
+def _compile_java() -> None:
+    """With nothing but the JDK, against the very jars it will run with."""
+    sources = sorted((HOME / "jvm" / "src").rglob("*.java"))
+    folder = HOME / ".jars" / "jvm"
+    pyspark = HOME / ".venv-lake" / "lib" / "python3.11" / "site-packages" / "pyspark" / "jars"
+    against = f"{pyspark}/*{os.pathsep}{HOME / '.jars' / 'spark'}/*"
+
+    def compile_all() -> None:
+        shutil.rmtree(folder, ignore_errors=True)
+        with tempfile.TemporaryDirectory() as classes:
+            javac = ["javac", "-proc:none", "--release", "17", "-cp", against, "-d", classes]
+            _call([*javac, *map(str, sources)])
+            folder.mkdir(parents=True)
+            _call(["jar", "--create", "--file", str(folder / "millrace.jar"), "-C", classes, "."])
+
+    digest = _digest(*sources, HOME / "infra" / "pom.xml", HOME / "uv.lock")
+    _once("Java for Spark", folder / ".stamp", digest, folder, compile_all)
 
 
 def _once(title: str, stamp: Path, sources: str, result: Path, install: Callable[[], None]) -> None:

@@ -57,6 +57,8 @@ def check_java() -> None:
     version = int(match[2] if match[1] == "1" and match[2] else match[1])
     if version < JAVA_NEEDED:
         raise Unfit(f"Java {JAVA_NEEDED} or newer is needed, {java} is {version}. {way_out}")
+    if shutil.which("javac") is None:
+        raise Unfit(f"{java} is a runtime only; a JDK is needed. {way_out}")
 
 
 def check_maven() -> None:

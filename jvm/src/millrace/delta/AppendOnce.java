@@ -1,0 +1,57 @@
+package millrace.delta;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.delta.DeltaLog;
+import org.apache.spark.sql.delta.DeltaOperations;
+import org.apache.spark.sql.delta.OptimisticTransaction;
+import org.apache.spark.sql.delta.actions.Action;
+import org.apache.spark.sql.delta.actions.SetTransaction;
+import org.apache.spark.sql.streaming.OutputMode;
+import scala.Option;
+import scala.collection.immutable.Seq;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * One batch, one commit, once: as Delta's own streaming sink does it, but for the look-up of the
+ * last batch.
+ *
+ * <p>Delta 4.4 rebuilds the table's whole state with a Spark job to learn it, half of the work of
+ * a small batch. The same stands in the version's checksum file; without one Delta's way is taken.
+ */
+public final class AppendOnce {
+  private AppendOnce() {}
+
+  /** False when the table holds this batch of this writer already. */
+  public static boolean append(Dataset<Row> rows, String table, String writer, long batch) {
+    DeltaLog log = DeltaLog.forTable(rows.sparkSession(), new Path(table));
+    OptimisticTransaction commit = log.startTransaction(Option.empty(), Option.empty());
+    if (lastBatch(commit, writer) >= batch) {
+      return false;
+    }
+    // Two drivers with the same batch: the second to commit fails.
+    commit.readTxn().append(writer);
+    List<Action> actions = new ArrayList<>(CollectionConverters.asJava(commit.writeFiles(rows)));
+    actions.add(new SetTransaction(writer, batch, Option.apply(System.currentTimeMillis())));
+    commit.commit(
+        CollectionConverters.asScala(actions).toSeq(),
+        new DeltaOperations.StreamingUpdate(OutputMode.Append(), writer, batch, Option.empty()));
+    return true;
+  }
+
+  private static long lastBatch(OptimisticTransaction commit, String writer) {
+    Option<Seq<SetTransaction>> known =
+        commit.snapshot().checksumOpt().flatMap(checksum -> checksum.setTransactions());
+    if (known.isEmpty()) {
+      return commit.txnVersion(writer);
+    }
+    return CollectionConverters.asJava(known.get()).stream()
+        .filter(transaction -> transaction.appId().equals(writer))
+        .mapToLong(SetTransaction::version)
+        .max()
+        .orElse(-1);
+  }
+}
