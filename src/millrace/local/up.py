@@ -32,7 +32,7 @@ from millrace.local.waiting import Patience, UnwellError
 from millrace.state.files import write_atomic
 from millrace.state.mailbox import Mailbox
 
-_BROKER_S, _DATABASE_S, _AIRFLOW_S, _PIPELINE_S = 120, 60, 240, 240
+_BROKER_S, _DATABASE_S, _AIRFLOW_S, _PIPELINE_S, _SIMULATOR_S = 120, 60, 240, 240, 30
 
 
 def up(plan: StackPlan, progress: Progress) -> None:
@@ -142,6 +142,14 @@ class _Ascent:
         return beat is not None and beat.phase == Phase.RUNNING and beat.at > self._began
 
     def _start_simulators(self) -> None:
-        for program in self._plan.simulators():
+        simulators = self._plan.simulators()
+        for program in simulators:
             self._supervisor.start(program.name)
+        for program in simulators:
+            sends = partial(self._is_running, program.name)
+            self._patience.until(program.name, program.log, sends, _SIMULATOR_S)
             self._progress.say(f"{program.name} sends")
+
+    def _is_running(self, name: str) -> bool:
+        info = self._supervisor.process(name)
+        return info is not None and info.state == "RUNNING"
