@@ -150,5 +150,5 @@ def _secrets(var: Path) -> dict[str, str]:
             assert stat.S_IMODE(file.stat().st_mode) & 0o077 == 0, f"{file} can be read by others"
             text = file.read_text().strip()
             lines = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
-            found[file.name] = lines.get("password", text)
+            found[str(file.relative_to(var))] = lines.get("password", text)
     return found

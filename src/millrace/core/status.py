@@ -100,5 +100,5 @@ def _state(pipeline: PipelineSpec, job: JobStatus, beat: Heartbeat | None, now: 
 
 def _note(job: JobStatus, beat: Heartbeat | None) -> str:
     if job.state == JobState.DEAD:
-        return "the process is gone" if job.exit_code is None else f"exit {job.exit_code}"
+        return "ended by a signal" if job.exit_code is None else f"exit {job.exit_code}"
     return beat.error if beat and beat.generation == job.generation else ""

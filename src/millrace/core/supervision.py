@@ -93,7 +93,7 @@ def _silent_s(seen: Observation) -> float:
 
 def describe_death(seen: Observation) -> str:
     code = seen.status.exit_code
-    text = "the process is gone" if code is None else f"exit {code}{_meaning(code)}"
+    text = "ended by a signal (kill -9?)" if code is None else f"exit {code}{_meaning(code)}"
     beat = seen.heartbeat
     if beat and beat.error and beat.generation == seen.status.generation:
         text += f": {beat.error}"

@@ -7,6 +7,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import psutil
+
 from millrace.core.errors import MillraceError
 from millrace.core.job import JobSpec, JobState, JobStatus
 from millrace.core.layout import Layout
@@ -113,8 +115,24 @@ class LocalRunner:
             yield
 
 
+_JOB_PREFIX = "job-"
+
+
 def program_name(pipeline: str) -> str:
-    return f"job-{pipeline}"
+    return f"{_JOB_PREFIX}{pipeline}"
+
+
+def is_job(program: str) -> bool:
+    return program.startswith(_JOB_PREFIX)
+
+
+def job_pid(shell: int | None) -> int | None:
+    """The job's own process, below the shell that tells how it ended."""
+    try:
+        children = psutil.Process(shell).children() if shell else []
+    except psutil.Error:
+        children = []
+    return children[0].pid if children else shell
 
 
 def job_program(job: JobSpec, layout: Layout) -> Program:

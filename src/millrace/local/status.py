@@ -24,7 +24,7 @@ from millrace.local.airflow_config import USER
 from millrace.local.identity import stack_marks
 from millrace.local.plan import StackPlan
 from millrace.local.processes import find_marked
-from millrace.local.runner import LocalRunner, program_name
+from millrace.local.runner import LocalRunner, is_job, job_pid, program_name
 from millrace.local.supervisor import ProcessInfo, Supervisor, SupervisorUnreachableError
 from millrace.state.mailbox import Mailbox
 
@@ -78,7 +78,8 @@ def _processes(
     yield _status(SUPERVISOR, "running", usage[SUPERVISOR], pid=supervisor_pid)
     for info in infos:
         used = usage.get(info.name, _Usage())
-        yield _status(info.name, info.state.lower(), used, info.pid, ports.get(info.name), info)
+        pid = job_pid(info.pid) if is_job(info.name) else info.pid
+        yield _status(info.name, info.state.lower(), used, pid, ports.get(info.name), info)
 
 
 @dataclass(frozen=True)
