@@ -36,6 +36,7 @@ def run(job: JobSpec) -> int:
         newest = latest(job.generations_dir)
         log.warning("generation %s is taken (newest: %s); ending", job.generation, newest)
         return 0
+    log.info("generation %s of pipeline %s: %s", job.generation, job.pipeline, job.reason)
     stop = StopRequest.install()
     pulse.say(Phase.STARTING)
     pulse.start()
