@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 
 from millrace.core import bronze
@@ -94,6 +96,25 @@ def test_a_repeated_batch_is_known_without_the_checksum_file(
         checksum.unlink()
     spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()  # noqa: SLF001 - the only door
     assert not append_once(rows, tmp_path / "t", "one", 0)
+
+
+def test_two_drivers_at_one_batch_write_it_once(
+    rows: DataFrame, spark: SparkSession, tmp_path: Path
+) -> None:
+    make_empty(tmp_path / "t", spark)
+
+    def append(batch: int) -> bool:
+        try:
+            return append_once(rows, tmp_path / "t", "one", batch)
+        except Py4JJavaError as error:
+            if "ConcurrentTransactionException" not in str(error):
+                raise
+            return False
+
+    with ThreadPoolExecutor(2) as pool:
+        for batch in range(5):
+            assert sorted(pool.map(append, [batch, batch])) == [False, True]
+    assert spark.read.format("delta").load(str(tmp_path / "t")).count() == 5 * 2
 
 
 def test_the_fence_falls_when_a_newer_generation_claims(tmp_path: Path) -> None:

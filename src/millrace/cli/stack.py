@@ -1,41 +1,49 @@
-"""`millrace up`, `down`, `status`, `reset`: the whole stack on this machine."""
+"""`millrace up`, `down`, `status`, `reset`: the whole stack on this machine.
+
+Engines are imported by the command that needs them: `millrace check` needs none.
+"""
 
 from __future__ import annotations
 
 import os
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
 from millrace.cli.output import Json, print_json, print_line
-from millrace.cli.status_table import show
-from millrace.local.airflow_config import USER
-from millrace.local.down import down as take_down
-from millrace.local.down import reset as delete_all
-from millrace.local.plan import StackPlan
-from millrace.local.progress import Progress
-from millrace.local.status import look
-from millrace.local.up import up as bring_up
 from millrace.settings import Settings
+
+if TYPE_CHECKING:
+    from millrace.local.plan import StackPlan
+    from millrace.local.progress import Progress
 
 
 def up() -> None:
     """Start everything and wait until data flows."""
+    from millrace.local.plan import StackPlan
+    from millrace.local.up import up as bring_up
+
     plan = StackPlan.load(Settings.from_env(os.environ))
-    bring_up(plan, Progress(Console()))
+    bring_up(plan, _progress())
     print_line(_welcome(plan))
 
 
 def down() -> None:
     """Stop everything; no process is left, all data stays."""
-    layout = Settings.from_env(os.environ).layout
-    stopped = take_down(layout, Progress(Console()))
+    from millrace.local.down import down as take_down
+
+    stopped = take_down(Settings.from_env(os.environ).layout, _progress())
     print_line("the stack is down" if stopped else "nothing was running")
 
 
 def status(*, as_json: Json = False) -> None:
     """Show what runs, how it does, and what it uses."""
+    from rich.console import Console
+
+    from millrace.cli.status_table import show
+    from millrace.local.plan import StackPlan
+    from millrace.local.status import look
+
     seen = look(StackPlan.load(Settings.from_env(os.environ)))
     if as_json:
         totals = {"memory_mb": round(seen.memory_mb, 1), "cpu_percent": round(seen.cpu_percent, 1)}
@@ -48,16 +56,28 @@ def reset(
     *, yes: Annotated[bool, typer.Option("--yes", help="Don't ask; delete at once.")] = False
 ) -> None:
     """Stop everything and delete var/: tables, topics, users, passwords, Airflow's history."""
+    from millrace.local.down import reset as delete_all
+
     layout = Settings.from_env(os.environ).layout
     question = f"Delete {layout.var} with all tables, topics, passwords and Airflow's history?"
     if not yes and not typer.confirm(question):
         print_line("nothing was deleted")
         raise typer.Exit(1)
-    delete_all(layout, Progress(Console()))
+    delete_all(layout, _progress())
     print_line(f"{layout.var} is deleted")
 
 
+def _progress() -> Progress:
+    from rich.console import Console
+
+    from millrace.local.progress import Progress
+
+    return Progress(Console())
+
+
 def _welcome(plan: StackPlan) -> str:
+    from millrace.local.airflow_config import USER
+
     layout = plan.layout
     site = plan.local_sites[0].name if plan.local_sites else "SITE"
     topic = plan.pipelines[0].topics[0] if plan.pipelines else "TOPIC"
