@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 
+from millrace.core.job import plan_ingest
 from millrace.core.kafka_client import admin_settings, librdkafka_settings
 from millrace.core.layout import Layout
 from millrace.core.pipeline import PipelineSpec
@@ -23,9 +24,11 @@ from millrace.core.site import ClientSettings, LocalBroker, SiteSpec
 from millrace.edge.avro import Schemas
 from millrace.edge.errors import UnreachableError
 from millrace.edge.provision import provision_site
+from millrace.lake.tables import ensure_bronze
 from millrace.local.broker import prepare_broker
 from millrace.local.program import Program
 from millrace.local.secrets import ensure_user
+from tests.integration.ingest_driver import IngestDriver
 
 CHECKOUT = Path(__file__).parents[2]
 START_TIMEOUT_S = 60
@@ -189,6 +192,23 @@ def site(home: Path) -> Iterator[RunningSite]:
         yield running
     finally:
         running.stop()
+
+
+@pytest.fixture
+def new_driver(site: RunningSite) -> Iterator[Callable[[str], IngestDriver]]:
+    made: list[IngestDriver] = []
+
+    def make(name: str) -> IngestDriver:
+        site.add_topic(name)
+        pipeline = TEMPERATURE.model_copy(update={"name": name, "topics": (name,), "table": name})
+        job = plan_ingest(pipeline, [site.spec], site.layout).model_copy(update={"trigger_s": 0.5})
+        ensure_bronze(job.table)
+        made.append(IngestDriver(job))
+        return made[-1]
+
+    yield make
+    for driver in made:
+        driver.clean_up()
 
 
 def _provision_when_up(site: RunningSite) -> None:

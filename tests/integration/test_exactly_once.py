@@ -6,7 +6,7 @@ import signal
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,30 +16,12 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from deltalake import DeltaTable
 
 from millrace.core.heartbeat import Phase
-from millrace.core.job import SiteInput, plan_ingest
-from millrace.lake.tables import ensure_bronze
+from millrace.core.job import SiteInput
 from millrace.state.generations import claim
-from tests.integration.conftest import TEMPERATURE, RunningSite, free_ports, wait_until
+from tests.integration.conftest import RunningSite, free_ports, wait_until
 from tests.integration.ingest_driver import START_TIMEOUT_S, IngestDriver
 
 Row = dict[str, Any]
-
-
-@pytest.fixture
-def new_driver(site: RunningSite) -> Iterator[Callable[[str], IngestDriver]]:
-    made: list[IngestDriver] = []
-
-    def make(name: str) -> IngestDriver:
-        site.add_topic(name)
-        pipeline = TEMPERATURE.model_copy(update={"name": name, "topics": (name,), "table": name})
-        job = plan_ingest(pipeline, [site.spec], site.layout).model_copy(update={"trigger_s": 0.5})
-        ensure_bronze(job.table)
-        made.append(IngestDriver(job))
-        return made[-1]
-
-    yield make
-    for driver in made:
-        driver.clean_up()
 
 
 class Producing:

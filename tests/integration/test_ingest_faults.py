@@ -1,0 +1,98 @@
+"""What only a person can put right ends the job, which says what it is; nothing is skipped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from confluent_kafka import TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+from deltalake import DeltaTable
+
+from millrace.core.heartbeat import Phase
+from tests.integration.conftest import RunningSite, wait_until
+from tests.integration.ingest_driver import START_TIMEOUT_S, IngestDriver
+
+NewDriver = Callable[[str], IngestDriver]
+
+
+def records(count: int) -> list[tuple[bytes | None, bytes | None]]:
+    return [(str(number).encode(), b"v") for number in range(count)]
+
+
+def row_count(driver: IngestDriver) -> int:
+    return DeltaTable(str(driver.job.table)).count()
+
+
+def last_words(driver: IngestDriver) -> str:
+    """Of a job that is started and has to fail."""
+    driver.start()
+    assert driver.wait(START_TIMEOUT_S) == 1
+    beat = driver.beat()
+    assert beat
+    assert beat.phase is Phase.FAILED
+    return beat.error
+
+
+def change_input(driver: IngestDriver, **changes: object) -> None:
+    (only,) = driver.job.inputs
+    changed = only.model_copy(update=changes)
+    driver.job = driver.job.model_copy(update={"inputs": (changed,)})
+
+
+def move_secret(driver: IngestDriver, file: Path) -> None:
+    (only,) = driver.job.inputs
+    moved = {
+        key: text.replace(str(only.secret_file), str(file)) for key, text in only.kafka.items()
+    }
+    change_input(driver, secret_file=file, kafka=moved)
+
+
+def test_offsets_that_the_broker_forgot_stop_the_job_with_their_span(
+    site: RunningSite, new_driver: NewDriver
+) -> None:
+    driver = new_driver("forgotten")
+    site.produce("app", "forgotten", records(10))
+    driver.start()
+    wait_until(lambda: row_count(driver) == 10, START_TIMEOUT_S)
+    assert driver.stop() == 0
+    read = driver.checkpoint.offsets(driver.checkpoint.last_commit())
+
+    site.produce("app", "forgotten", records(10))
+    gone = [TopicPartition(topic, part, offset + 1) for (topic, part), offset in read.items()]
+    admin = AdminClient(site.admin)
+    for future in admin.delete_records(gone).values():
+        future.result(10)
+
+    words = last_words(driver)
+    assert "no longer has offsets" in words
+    assert any(f"forgotten-{part}" in words for _, part in read), words
+    assert row_count(driver) == 10
+
+
+def test_a_wrong_password_ends_the_job_which_says_so(
+    site: RunningSite, new_driver: NewDriver, tmp_path: Path
+) -> None:
+    driver = new_driver("wrong-password")
+    wrong = tmp_path / "ingest.properties"
+    right = driver.job.inputs[0].secret_file.read_text()
+    wrong.write_text(right.replace(site.password_of("ingest"), "not-the-password"))
+    move_secret(driver, wrong)
+    assert "refuses user and password" in last_words(driver)
+
+
+def test_a_missing_right_ends_the_job_which_says_so(
+    site: RunningSite, new_driver: NewDriver
+) -> None:
+    driver = new_driver("allowed")
+    admin = AdminClient(site.admin)
+    for future in admin.create_topics([NewTopic("private", 1)]).values():
+        future.result(10)
+    change_input(driver, topics=("private",))
+    assert "ACLs do not let the user read" in last_words(driver)
+
+
+def test_a_missing_secret_ends_the_job_which_says_so(new_driver: NewDriver, tmp_path: Path) -> None:
+    driver = new_driver("no-secret")
+    move_secret(driver, tmp_path / "gone.properties")
+    assert "secret is missing" in last_words(driver)
