@@ -36,7 +36,13 @@ def down() -> None:
     print_line("the stack is down" if stopped else "nothing was running")
 
 
-def status(*, as_json: Json = False) -> None:
+def status(
+    *,
+    as_json: Json = False,
+    over: Annotated[
+        float, typer.Option(min=0.1, help="Seconds over which processor use is measured.")
+    ] = 0.5,
+) -> None:
     """Show what runs, how it does, and what it uses."""
     from rich.console import Console
 
@@ -44,7 +50,7 @@ def status(*, as_json: Json = False) -> None:
     from millrace.local.plan import StackPlan
     from millrace.local.status import look
 
-    seen = look(StackPlan.load(Settings.from_env(os.environ)))
+    seen = look(StackPlan.load(Settings.from_env(os.environ)), over)
     if as_json:
         totals = {"memory_mb": round(seen.memory_mb, 1), "cpu_percent": round(seen.cpu_percent, 1)}
         print_json({**seen.model_dump(mode="json"), "totals": totals})

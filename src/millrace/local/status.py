@@ -28,11 +28,10 @@ from millrace.local.runner import LocalRunner, is_job, job_pid, program_name
 from millrace.local.supervisor import ProcessInfo, Supervisor, SupervisorUnreachableError
 from millrace.state.mailbox import Mailbox
 
-_SAMPLE_S = 0.5
 SUPERVISOR = "supervisord"
 
 
-def look(plan: StackPlan) -> StackStatus:
+def look(plan: StackPlan, sample_s: float) -> StackStatus:
     supervisor = Supervisor(plan.layout.supervisor_socket)
     try:
         pid, infos = supervisor.pid(), supervisor.processes()
@@ -55,7 +54,7 @@ def look(plan: StackPlan) -> StackStatus:
             )
             for pipeline in plan.pipelines
         },
-        processes=tuple(_processes(plan, pid, infos)),
+        processes=tuple(_processes(plan, pid, infos, sample_s)),
         orphans=_orphans(plan, [pid, *(info.pid for info in infos)]),
     )
 
@@ -65,7 +64,7 @@ def _unwatched(runner: LocalRunner, pipeline: str) -> JobStatus:
 
 
 def _processes(
-    plan: StackPlan, supervisor_pid: int | None, infos: list[ProcessInfo]
+    plan: StackPlan, supervisor_pid: int | None, infos: list[ProcessInfo], sample_s: float
 ) -> Iterable[ProcessStatus]:
     ports = plan.ports()
     if supervisor_pid is None:
@@ -74,7 +73,7 @@ def _processes(
         return
     trees = {info.name: _tree(info.pid) for info in infos if info.pid}
     trees[SUPERVISOR] = [psutil.Process(supervisor_pid)]
-    usage = _measure(trees)
+    usage = _measure(trees, sample_s)
     yield _status(SUPERVISOR, "running", usage[SUPERVISOR], pid=supervisor_pid)
     for info in infos:
         used = usage.get(info.name, _Usage())
@@ -123,10 +122,10 @@ def _tree(pid: int) -> list[psutil.Process]:
         return []
 
 
-def _measure(trees: dict[str, list[psutil.Process]]) -> dict[str, _Usage]:
+def _measure(trees: dict[str, list[psutil.Process]], sample_s: float) -> dict[str, _Usage]:
     before = {name: _cpu_s(tree) for name, tree in trees.items()}
     began = time.monotonic()
-    time.sleep(_SAMPLE_S)
+    time.sleep(sample_s)
     took = time.monotonic() - began
     return {
         name: _Usage(
