@@ -37,6 +37,8 @@ def look(plan: StackPlan, sample_s: float) -> StackStatus:
         pid, infos = supervisor.pid(), supervisor.processes()
     except SupervisorUnreachableError:
         pid, infos = None, []
+    processes = tuple(_processes(plan, pid, infos, sample_s))
+    # Only then, or the heartbeats would be as old as the measuring took.
     runner, now = LocalRunner(plan.layout), datetime.now(UTC)
     return StackStatus(
         up=pid is not None,
@@ -54,7 +56,7 @@ def look(plan: StackPlan, sample_s: float) -> StackStatus:
             )
             for pipeline in plan.pipelines
         },
-        processes=tuple(_processes(plan, pid, infos, sample_s)),
+        processes=processes,
         orphans=_orphans(plan, [pid, *(info.pid for info in infos)]),
     )
 
