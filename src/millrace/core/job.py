@@ -12,9 +12,8 @@ from millrace.core.kafka_client import java_settings, librdkafka_settings
 from millrace.core.layout import Layout
 from millrace.core.model import Frozen
 from millrace.core.pipeline import PipelineSpec
+from millrace.core.provision import INGEST
 from millrace.core.site import ClientSettings, SiteSpec
-
-INGEST_USER = "ingest"
 
 
 class SiteInput(Frozen):
@@ -69,7 +68,7 @@ def plan_ingest(pipeline: PipelineSpec, sites: list[SiteSpec], layout: Layout) -
 
 
 def _site_input(pipeline: PipelineSpec, site: SiteSpec, layout: Layout) -> SiteInput:
-    secret = layout.user_secret(site.name, INGEST_USER)
+    secret = layout.user_secret(site.name, INGEST)
     return SiteInput(
         site=site.name,
         topics=pipeline.topics,
