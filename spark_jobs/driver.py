@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
@@ -31,16 +32,16 @@ _TICK_S = 0.5
 class NoTableError(MillraceError):
     def __init__(self, job: JobSpec) -> None:
         super().__init__(
-            f"table {job.table} is not there; the provision task of pipeline"
+            f"table {job.tables.bronze} is not there; the provision task of pipeline"
             f" {job.pipeline!r} makes it"
         )
 
 
 def drive(job: JobSpec, pulse: Pulse, stop: StopRequest) -> None:
     """Returns after a graceful stop; every other end is an error."""
-    if not (job.table / "_delta_log").is_dir():
+    if not (Path(job.tables.bronze) / "_delta_log").is_dir():
         raise NoTableError(job)
-    session = build_session(job)
+    session = build_session(job.pipeline, job.engine)
     jvm = Jvm.of(session)
     with _jvm_deaths_named(jvm):
         fence = Fence(job.generations_dir, job.generation)
@@ -77,7 +78,7 @@ def _end(queries: list[SiteQuery]) -> None:
 
 def _site_query(session: SparkSession, job: JobSpec, site: SiteInput, fence: Fence) -> SiteQuery:
     checkpoint = Checkpoint(site.checkpoint)
-    sink = BronzeSink(site.site, job.table, checkpoint, fence)
+    sink = BronzeSink(site.site, job.tables.bronze, checkpoint, fence)
 
     def begin() -> StreamingQuery:
         return (

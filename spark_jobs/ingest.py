@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import sys
-import time
 from pathlib import Path
 
 from millrace.core.errors import MillraceError
@@ -22,6 +21,7 @@ from spark_jobs.jvm import JvmDiedError
 from spark_jobs.pulse import Pulse
 from spark_jobs.sink import FencedError
 from spark_jobs.stopping import StopRequest
+from spark_jobs.task import log_to_stderr
 from spark_jobs.watch import SiteWatch
 
 log = logging.getLogger("millrace.ingest")
@@ -83,13 +83,7 @@ def _watch(job: JobSpec, number: int) -> SiteWatch:
 
 
 def main() -> int:
-    logging.Formatter.converter = time.gmtime
-    logging.basicConfig(
-        level=logging.INFO,
-        format="%(asctime)s.%(msecs)03dZ %(levelname)-5s %(name)s: %(message)s",
-        datefmt="%Y-%m-%dT%H:%M:%S",
-    )
-    logging.getLogger("py4j").setLevel(logging.WARNING)
+    log_to_stderr()
     file = Path(sys.argv[1])
     return run(JobSpec.model_validate_json(file.read_text()))
 

@@ -10,7 +10,7 @@ from py4j.java_gateway import JavaObject
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
-from millrace.core.job import JobSpec
+from millrace.core.engine import EngineSpec
 
 _LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
 
@@ -24,13 +24,13 @@ _JVM_OPTIONS = (
 )
 
 
-def session_settings(job: JobSpec) -> dict[str, str]:
+def session_settings(name: str, engine: EngineSpec) -> dict[str, str]:
     """All of Spark's settings; they are visible to every user of the machine, so no secret."""
     return {
-        "spark.app.name": f"millrace-{job.pipeline}",
+        "spark.app.name": f"millrace-{name}",
         "spark.master": "local[2]",
-        "spark.driver.memory": job.memory,
-        "spark.driver.extraClassPath": ":".join(f"{folder}/*" for folder in job.class_path),
+        "spark.driver.memory": engine.memory,
+        "spark.driver.extraClassPath": ":".join(f"{folder}/*" for folder in engine.class_path),
         "spark.driver.extraJavaOptions": " ".join(_JVM_OPTIONS),
         **_CLOSED_TO_OTHERS,
         **_DELTA,
@@ -73,13 +73,13 @@ _SMALL_BATCHES = {
 }
 
 
-def build_session(job: JobSpec) -> SparkSession:
+def build_session(name: str, engine: EngineSpec) -> SparkSession:
     # Free memory goes back to the system sooner with few arenas; the JVM makes many threads.
     os.environ.setdefault("MALLOC_ARENA_MAX", "2")
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder
-    for key, value in session_settings(job).items():
+    for key, value in session_settings(name, engine).items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
     _authenticate_callbacks(session)

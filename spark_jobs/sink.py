@@ -38,7 +38,7 @@ class BronzeSink:
     """Called by Spark with each batch of one site."""
 
     site: str
-    table: Path
+    table: str
     checkpoint: Checkpoint
     fence: Fence
 
@@ -53,8 +53,8 @@ class BronzeSink:
         return _CORES if rows is None or rows > _ROWS_WORTH_A_FILE else 1
 
 
-def append_once(rows: DataFrame, table: Path, writer: str, batch_id: int) -> bool:
+def append_once(rows: DataFrame, table: str, writer: str, batch_id: int) -> bool:
     """False where the table holds this writer's batch already; see jvm/.../AppendOnce.java."""
     jvm = rows.sparkSession.sparkContext._jvm  # noqa: SLF001 - PySpark's only door to Java
     append = jvm.millrace.delta.AppendOnce.append
-    return bool(append(rows._jdf, str(table), writer, batch_id))  # noqa: SLF001 - as above
+    return bool(append(rows._jdf, table, writer, batch_id))  # noqa: SLF001 - as above

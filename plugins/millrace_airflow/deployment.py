@@ -17,8 +17,10 @@ from millrace.core.layout import Layout
 from millrace.core.model import Frozen
 from millrace.core.pipeline import PipelineSpec
 from millrace.core.references import sites_of
+from millrace.core.refine import RefineSpec
 from millrace.core.site import SiteSpec
 from millrace.specs.loader import load_file, load_pipeline, load_sites, pipeline_files
+from millrace.specs.refining import load_refine
 from millrace.state.files import read_text, write_atomic
 
 log = logging.getLogger(__name__)
@@ -29,6 +31,7 @@ _FILE = "deployment.json"
 class Deployment(Frozen):
     pipeline: PipelineSpec
     sites: tuple[SiteSpec, ...]
+    refine: RefineSpec | None = None
 
     @property
     def digest(self) -> str:
@@ -36,12 +39,16 @@ class Deployment(Frozen):
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:16]
 
     def job(self, layout: Layout) -> JobSpec:
-        return plan_ingest(self.pipeline, list(self.sites), layout)
+        return plan_ingest(self.pipeline, list(self.sites), layout, self.refine)
 
 
 def read_deployment(layout: Layout, name: str) -> Deployment:
     pipeline = load_pipeline(layout, layout.pipelines / f"{name}.yaml")
-    return Deployment(pipeline=pipeline, sites=tuple(sites_of(pipeline, load_sites(layout))))
+    return Deployment(
+        pipeline=pipeline,
+        sites=tuple(sites_of(pipeline, load_sites(layout))),
+        refine=load_refine(layout, pipeline),
+    )
 
 
 def remember(layout: Layout, deployment: Deployment) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 
 from millrace.core.errors import TransientError
 from millrace.core.kafka_client import admin_settings
@@ -71,8 +72,8 @@ def _may_go_on(deployment: Deployment, layout: Layout, unreachable: list[str]) -
 def _provision_lake(deployment: Deployment, layout: Layout) -> list[str]:
     from millrace.lake.tables import ensure_bronze
 
-    table = deployment.job(layout).table
-    changes = [f"table {table}: created"] if ensure_bronze(table) else []
+    table = deployment.job(layout).tables.bronze
+    changes = [f"table {table}: created"] if ensure_bronze(Path(table)) else []
     for site in deployment.sites:
         checkpoint = layout.checkpoint(deployment.pipeline.name, site.name)
         if not checkpoint.is_dir():

@@ -202,7 +202,7 @@ def new_driver(site: RunningSite) -> Iterator[Callable[[str], IngestDriver]]:
         site.add_topic(name)
         pipeline = TEMPERATURE.model_copy(update={"name": name, "topics": (name,), "table": name})
         job = plan_ingest(pipeline, [site.spec], site.layout).model_copy(update={"trigger_s": 0.5})
-        ensure_bronze(job.table)
+        ensure_bronze(Path(job.tables.bronze))
         made.append(IngestDriver(job))
         return made[-1]
 

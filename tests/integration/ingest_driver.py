@@ -31,6 +31,10 @@ class IngestDriver:
         return Mailbox(self.job.state_dir)
 
     @property
+    def table(self) -> Path:
+        return Path(self.job.tables.bronze)
+
+    @property
     def log_file(self) -> Path:
         return self.job.state_dir / "driver.log"
 
@@ -109,14 +113,14 @@ class IngestDriver:
         return False
 
     def _await_delta_commit(self, deadline: float) -> None:
-        log = self.job.table / "_delta_log"
+        log = self.table / "_delta_log"
         newest = max(int(f.stem) for f in log.glob("*.json"))
         following = log / f"{newest + 1:020d}.json"
         while not following.exists() and time.monotonic() < deadline:
             time.sleep(0.0005)
 
     def _last_written_batch(self) -> int:
-        log = self.job.table / "_delta_log"
+        log = self.table / "_delta_log"
         newest = max(f for f in log.glob("*.json"))
         actions = [json.loads(line) for line in newest.read_text().splitlines()]
         return int(next(a["txn"]["version"] for a in actions if "txn" in a))

@@ -98,9 +98,9 @@ def test_five_kills_leave_every_record_once_and_in_order(
         torn = [kill(driver) for kill in (kill_torn, kill_jvm, kill_python, kill_both, kill_torn)]
     assert any(torn), "no kill met the gap between Delta's commit and the checkpoint's"
     driver.start()
-    wait_until(lambda: row_count(driver.job.table) >= producing.sent, START_TIMEOUT_S)
+    wait_until(lambda: row_count(driver.table) >= producing.sent, START_TIMEOUT_S)
     assert driver.stop() == 0
-    assert_each_once(table_rows(driver.job.table), producing.sent, broker_ends(site, "kills"))
+    assert_each_once(table_rows(driver.table), producing.sent, broker_ends(site, "kills"))
     assert_no_secret(site, driver)
 
 
@@ -154,7 +154,11 @@ def assert_each_once(rows: list[Row], sent: int, ends: dict[int, int]) -> None:
 
 def assert_no_secret(site: RunningSite, driver: IngestDriver) -> None:
     secret = site.password_of("ingest").encode()
-    folders = (driver.job.state_dir, driver.job.inputs[0].checkpoint, driver.job.table)
+    folders = (
+        driver.job.state_dir,
+        driver.job.inputs[0].checkpoint,
+        driver.table,
+    )
     shown = [file for folder in folders for file in folder.rglob("*") if file.is_file()]
     assert driver.log_file in shown
     assert [file for file in shown if secret in file.read_bytes()] == []
@@ -168,7 +172,7 @@ def test_a_running_job_tells_its_lag_survives_a_dead_site_and_stops_whole(
     driver.job = driver.job.model_copy(update={"inputs": (driver.job.inputs[0], away)})
     site.produce("app", "steady", [(b"k", b"0")])
     driver.start()
-    wait_until(lambda: row_count(driver.job.table) == 1, START_TIMEOUT_S)
+    wait_until(lambda: row_count(driver.table) == 1, START_TIMEOUT_S)
     wait_until(lambda: (beat := driver.site_beat("away")) is not None and not beat.reachable)
     assert driver.is_running()
     assert_lag_is_the_brokers(site, driver)
@@ -222,7 +226,7 @@ def assert_stops_whole_under_load(site: RunningSite, driver: IngestDriver) -> No
     assert beat.phase is Phase.STOPPED
     assert driver.checkpoint.last_planned() == driver.checkpoint.last_commit()
     ends = driver.checkpoint.offsets(driver.checkpoint.last_commit())
-    assert row_count(driver.job.table) == sum(ends.values())
+    assert row_count(driver.table) == sum(ends.values())
 
 
 def test_a_newer_generation_ends_the_older_before_it_writes(
@@ -237,7 +241,7 @@ def test_a_newer_generation_ends_the_older_before_it_writes(
     beat = driver.beat()
     assert beat
     assert beat.phase is Phase.FENCED
-    assert row_count(driver.job.table) == 0
+    assert row_count(driver.table) == 0
     driver.start()  # the generation that was claimed above
     assert driver.wait() == 0
     assert "is taken" in driver.log_file.read_text()

@@ -21,7 +21,7 @@ def records(count: int) -> list[tuple[bytes | None, bytes | None]]:
 
 
 def row_count(driver: IngestDriver) -> int:
-    return DeltaTable(str(driver.job.table)).count()
+    return DeltaTable(str(driver.table)).count()
 
 
 def last_words(driver: IngestDriver) -> str:

@@ -15,6 +15,7 @@ from shutil import copy
 import psutil
 import pytest
 
+from millrace.core.engine import EngineSpec
 from millrace.core.job import JobSpec, JobState
 from millrace.core.layout import Layout
 from millrace.local.identity import ensure_stack_marks, stack_environment
@@ -83,13 +84,12 @@ def job(layout: Layout) -> JobSpec:
         entry_point="stand_in",
         fingerprint="f1",
         inputs=(),
-        table=layout.table("bronze", "stand_in"),
+        tables=layout.tables("stand_in"),
         trigger_s=1,
         rows_per_batch=1,
-        memory="64m",
         state_dir=layout.job(PIPELINE),
         generations_dir=layout.generations(PIPELINE),
-        class_path=(),
+        engine=EngineSpec(memory="64m", class_path=()),
     )
 
 

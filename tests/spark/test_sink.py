@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,37 +11,14 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 
 from millrace.core import bronze
-from millrace.core.job import JobSpec
 from spark_jobs.rows import bronze_rows
-from spark_jobs.session import build_session
 from spark_jobs.sink import Fence, FencedError, append_once
 
-JARS = tuple(Path(__file__).parents[2] / ".jars" / name for name in ("spark", "jvm"))
 RECORDS = (
     "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp,"
     " timestampType int, headers array<struct<key:string,value:binary>>"
 )
 NOON = datetime(2020, 1, 1, 12, tzinfo=UTC)
-
-
-@pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    folder = tmp_path_factory.mktemp("job")
-    job = JobSpec(
-        pipeline="test",
-        entry_point="spark_jobs.ingest",
-        inputs=(),
-        table=folder / "table",
-        trigger_s=1,
-        rows_per_batch=1,
-        memory="512m",
-        state_dir=folder,
-        generations_dir=folder,
-        class_path=JARS,
-    )
-    session = build_session(job)
-    yield session
-    session.stop()
 
 
 @pytest.fixture
@@ -82,7 +58,7 @@ def test_the_same_batch_of_the_same_writer_is_written_once(
     table = tmp_path / "t"
     make_empty(table, spark)
     batches = [("one", 0), ("one", 0), ("two", 0), ("one", 1), ("one", 0)]
-    written = [append_once(rows, table, *batch) for batch in batches]
+    written = [append_once(rows, str(table), *batch) for batch in batches]
     assert written == [True, False, True, True, False]
     assert spark.read.format("delta").load(str(table)).count() == 3 * 2
 
@@ -91,11 +67,11 @@ def test_a_repeated_batch_is_known_without_the_checksum_file(
     rows: DataFrame, spark: SparkSession, tmp_path: Path
 ) -> None:
     make_empty(tmp_path / "t", spark)
-    assert append_once(rows, tmp_path / "t", "one", 0)
+    assert append_once(rows, str(tmp_path / "t"), "one", 0)
     for checksum in (tmp_path / "t" / "_delta_log").glob("*.crc"):
         checksum.unlink()
     spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()  # noqa: SLF001 - the only door
-    assert not append_once(rows, tmp_path / "t", "one", 0)
+    assert not append_once(rows, str(tmp_path / "t"), "one", 0)
 
 
 def test_two_drivers_at_one_batch_write_it_once(
@@ -105,7 +81,7 @@ def test_two_drivers_at_one_batch_write_it_once(
 
     def append(batch: int) -> bool:
         try:
-            return append_once(rows, tmp_path / "t", "one", batch)
+            return append_once(rows, str(tmp_path / "t"), "one", batch)
         except Py4JJavaError as error:
             if "ConcurrentTransactionException" not in str(error):
                 raise

@@ -32,7 +32,12 @@ def effects_of(pipeline: PipelineSpec, sites: list[SiteSpec], layout: Layout) ->
             for site in mine
             for topic in pipeline.topics
         ),
-        tables={"bronze": str(layout.table("bronze", pipeline.table))},
+        tables=_tables(pipeline, layout),
         checkpoints=tuple(str(layout.checkpoint(pipeline.name, site.name)) for site in mine),
         queries=len(mine),
     )
+
+
+def _tables(pipeline: PipelineSpec, layout: Layout) -> dict[str, str]:
+    tables: dict[str, str] = layout.tables(pipeline.table).model_dump()
+    return tables if pipeline.columns else {"bronze": tables["bronze"]}

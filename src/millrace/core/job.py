@@ -8,11 +8,13 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
+from millrace.core.engine import EngineSpec, Tables
 from millrace.core.kafka_client import java_settings, librdkafka_settings
 from millrace.core.layout import Layout
 from millrace.core.model import Frozen
 from millrace.core.pipeline import PipelineSpec
 from millrace.core.provision import INGEST
+from millrace.core.refine import RefineSpec
 from millrace.core.site import ClientSettings, SiteSpec
 
 
@@ -39,32 +41,44 @@ class JobSpec(Frozen):
     fingerprint: str = ""
     reason: str = ""
     inputs: tuple[SiteInput, ...]
-    table: Path
+    tables: Tables
+    # None: bronze alone.
+    refine: RefineSpec | None = None
     trigger_s: float
     rows_per_batch: int
-    memory: str
     state_dir: Path
     generations_dir: Path
-    # Folders of jars.
-    class_path: tuple[Path, ...]
+    engine: EngineSpec
 
 
-def plan_ingest(pipeline: PipelineSpec, sites: list[SiteSpec], layout: Layout) -> JobSpec:
+def plan_ingest(
+    pipeline: PipelineSpec,
+    sites: list[SiteSpec],
+    layout: Layout,
+    refine: RefineSpec | None = None,
+) -> JobSpec:
     """The ingest job of a pipeline; equal files give an equal fingerprint."""
     job = JobSpec(
         pipeline=pipeline.name,
         entry_point="spark_jobs.ingest",
         inputs=tuple(_site_input(pipeline, site, layout) for site in sites),
-        table=layout.table("bronze", pipeline.table),
+        tables=layout.tables(pipeline.table),
+        refine=refine,
         trigger_s=pipeline.freshness.total_seconds(),
         rows_per_batch=pipeline.resources.rows_per_batch,
-        memory=pipeline.resources.memory,
         state_dir=layout.job(pipeline.name),
         generations_dir=layout.generations(pipeline.name),
-        class_path=(layout.jars("spark"), layout.jars("jvm")),
+        engine=plan_engine(pipeline, layout),
     )
     digest = hashlib.sha256(job.model_dump_json().encode()).hexdigest()
     return job.model_copy(update={"fingerprint": digest[:16]})
+
+
+def plan_engine(pipeline: PipelineSpec, layout: Layout) -> EngineSpec:
+    return EngineSpec(
+        memory=pipeline.resources.memory,
+        class_path=(layout.jars("spark"), layout.jars("jvm")),
+    )
 
 
 def _site_input(pipeline: PipelineSpec, site: SiteSpec, layout: Layout) -> SiteInput:

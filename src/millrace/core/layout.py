@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from millrace.core.engine import Tables
+
 
 @dataclass(frozen=True)
 class Layout:
@@ -24,6 +26,10 @@ class Layout:
     @property
     def schemas(self) -> Path:
         return self.home / "schemas"
+
+    @property
+    def expectations(self) -> Path:
+        return self.home / "expectations"
 
     @property
     def local_settings(self) -> Path:
@@ -133,6 +139,10 @@ class Layout:
     def table(self, layer: str, table: str) -> Path:
         return self.lake / layer / table
 
+    def tables(self, table: str) -> Tables:
+        layers = {layer: str(self.table(layer, table)) for layer in Tables.model_fields}
+        return Tables(**layers)
+
     def checkpoints(self, pipeline: str) -> Path:
         return self.var / "checkpoints" / pipeline
 
@@ -149,6 +159,10 @@ class Layout:
     def job(self, pipeline: str) -> Path:
         """The folder by which a job and those who watch it talk."""
         return self.jobs / pipeline
+
+    def task(self, pipeline: str, name: str) -> Path:
+        """The folder of one run of a task: what was asked, its log, its result."""
+        return self.job(pipeline) / "tasks" / name
 
     def job_log(self, pipeline: str) -> Path:
         return self.logs / f"job-{pipeline}.log"

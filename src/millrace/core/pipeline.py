@@ -5,8 +5,9 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
+from millrace.core.columns import ColumnName, ColumnSpec, check_columns
 from millrace.core.duration import Duration
 from millrace.core.model import Frozen, Name, TableName, TopicName
 
@@ -32,6 +33,14 @@ class Resources(Frozen):
     rows_per_batch: Annotated[int, Field(ge=1)] = 500_000
 
 
+class Keep(Frozen):
+    """How long rows stay; whole days go. Not named: for ever."""
+
+    bronze: Duration | None = None
+    silver: Duration | None = None
+    quarantine: Duration | None = None
+
+
 class PipelineSpec(Frozen):
     """What stands in `dags/pipelines/<name>.yaml`."""
 
@@ -42,9 +51,18 @@ class PipelineSpec(Frozen):
     table: TableName
     freshness: Annotated[Duration, AfterValidator(_refuse_fast_freshness)] = timedelta(seconds=2)
     partitions: Annotated[int, Field(ge=1, le=1000)] = 2
+    columns: dict[ColumnName, ColumnSpec] = Field(default_factory=dict)
+    event_time: ColumnName | None = None
+    quality: Annotated[str, Field(pattern=r"^expectations/[\w.-]+\.json$")] | None = None
+    keep: Keep = Keep()
     supervise: Supervise = Supervise()
     resources: Resources = Resources()
     runner: Name = "local"
+
+    @model_validator(mode="after")
+    def _check_columns(self) -> PipelineSpec:
+        check_columns(self.columns, self.event_time, self.quality)
+        return self
 
     @property
     def dag_id(self) -> str:

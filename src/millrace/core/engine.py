@@ -1,0 +1,23 @@
+"""What a Spark session needs to know, whichever job it serves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from millrace.core.model import Frozen
+
+
+class EngineSpec(Frozen):
+    """Holds no secret: Spark shows its settings to every user of the machine."""
+
+    memory: str
+    # Folders of jars.
+    class_path: tuple[Path, ...]
+
+
+class Tables(Frozen):
+    """The tables of one pipeline, each a folder's path or a URI."""
+
+    bronze: str
+    silver: str
+    quarantine: str

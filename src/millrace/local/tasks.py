@@ -1,0 +1,70 @@
+"""Runs a task on this machine, to its end, with its progress on the screen."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TypeVar
+
+from millrace.core.errors import MillraceError
+from millrace.core.layout import Layout
+from millrace.core.model import Frozen
+from millrace.core.task import TaskSpec
+from millrace.local.logs import last_lines
+from millrace.settings import HOME_VARIABLE
+from millrace.state.files import make_private, read_text, write_atomic
+
+Result = TypeVar("Result", bound=Frozen)
+
+_SHOWN_LINES = 10
+
+
+class TaskFailedError(MillraceError):
+    """A task that ended without a result."""
+
+
+def new_task_folder(layout: Layout, pipeline: str, kind: str) -> Path:
+    now = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%f")[:-3]
+    folder = layout.task(pipeline, f"{now}-{kind}")
+    make_private(folder)
+    return folder
+
+
+def run_task(
+    layout: Layout,
+    module: str,
+    task: TaskSpec,
+    result: type[Result],
+    on_progress: Callable[[str], None],
+) -> Result:
+    """Start `python -m module` in the lake environment; every line it prints is progress."""
+    write_atomic(task.spec_file, task.model_dump_json(indent=2))
+    with task.log_file.open("ab") as log:
+        code = _run(layout, [module, str(task.spec_file)], log.fileno(), on_progress)
+    text = read_text(task.result_file)
+    if code or text is None:
+        raise TaskFailedError(_why(task, code))
+    return result.model_validate_json(text)
+
+
+def _run(layout: Layout, arguments: list[str], log: int, on_progress: Callable[[str], None]) -> int:
+    environment = {**os.environ, "PYTHONPATH": str(layout.home), "PYTHONUNBUFFERED": "1"}
+    environment[HOME_VARIABLE] = str(layout.home)
+    command = [str(layout.lake_python), "-m", *arguments]
+    with subprocess.Popen(
+        command, cwd=layout.home, env=environment, stdout=subprocess.PIPE, stderr=log, text=True
+    ) as process:
+        for line in process.stdout or ():
+            on_progress(line.rstrip("\n"))
+    return process.returncode
+
+
+def _why(task: TaskSpec, code: int) -> str:
+    reason = read_text(task.error_file)
+    if reason:
+        return f"{reason.strip()} (log: {task.log_file})"
+    last = "\n  ".join(last_lines(task.log_file, _SHOWN_LINES))
+    return f"the task ended with exit code {code}; the end of {task.log_file}:\n  {last}"
