@@ -18,8 +18,9 @@ from millrace.core.job import JobSpec, SiteInput
 from millrace.state.checkpoint import Checkpoint
 from spark_jobs.jvm import Jvm
 from spark_jobs.pulse import Pulse
+from spark_jobs.refined_tables import ensure_refined_tables
 from spark_jobs.session import build_session
-from spark_jobs.sink import BronzeSink, Fence
+from spark_jobs.sink import BatchSink, Fence
 from spark_jobs.site_query import SiteQuery
 from spark_jobs.source import read_site
 from spark_jobs.stopping import StopRequest
@@ -44,6 +45,8 @@ def drive(job: JobSpec, pulse: Pulse, stop: StopRequest) -> None:
     session = build_session(job.pipeline, job.engine)
     jvm = Jvm.of(session)
     with _jvm_deaths_named(jvm):
+        if job.refine:
+            ensure_refined_tables(session, job.tables, job.refine)
         fence = Fence(job.generations_dir, job.generation)
         queries = [_site_query(session, job, site, fence) for site in job.inputs]
         try:
@@ -78,7 +81,7 @@ def _end(queries: list[SiteQuery]) -> None:
 
 def _site_query(session: SparkSession, job: JobSpec, site: SiteInput, fence: Fence) -> SiteQuery:
     checkpoint = Checkpoint(site.checkpoint)
-    sink = BronzeSink(site.site, job.tables.bronze, checkpoint, fence)
+    sink = BatchSink(site.site, job.tables, job.refine, checkpoint, fence)
 
     def begin() -> StreamingQuery:
         return (

@@ -10,13 +10,12 @@ from millrace.core.bronze import COLUMNS
 
 def bronze_rows(records: DataFrame, site: str) -> DataFrame:
     """Records as Kafka's source gives them, as the bronze table wants them."""
-    now = f.current_timestamp()
     values: dict[str, Column] = {
         "site": f.lit(site),
         "kafka_time": f.col("timestamp"),
-        "ingested_at": now,
-        # The day of arrival: a device whose clock is wrong makes no days of its own.
-        "day": f.to_date(now),
+        "ingested_at": f.current_timestamp(),
+        # The broker's day: the same for a record however often and whenever it is read.
+        "day": f.to_date("timestamp"),
     }
     return records.select(
         *(values.get(name, f.col(name)).cast(kind).alias(name) for name, kind in COLUMNS)

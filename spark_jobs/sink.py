@@ -1,15 +1,24 @@
-"""The sink: one batch, one Delta commit, once."""
+"""The sink: one batch into bronze, silver and quarantine, once.
+
+Each table remembers the last batch it took, so a batch that is repeated after a crash goes on where
+it was interrupted.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
 
-from pyspark.sql import DataFrame
+from py4j.java_gateway import JavaObject
+from pyspark.sql import DataFrame, SparkSession
 
-from millrace.core.lag import batch_rows
+from millrace.core.engine import Tables
+from millrace.core.refine import RefineSpec
+from millrace.core.silver import COORDINATES
+from millrace.core.span import Span, where_in
 from millrace.state.checkpoint import Checkpoint
 from millrace.state.generations import latest
+from spark_jobs.refine import quarantine_rows, refine, refused_rows, silver_rows
 from spark_jobs.rows import bronze_rows
 
 _CORES = 2
@@ -34,27 +43,72 @@ class Fence:
 
 
 @dataclass(frozen=True)
-class BronzeSink:
+class BatchSink:
     """Called by Spark with each batch of one site."""
 
     site: str
-    table: str
+    tables: Tables
+    refine: RefineSpec | None
     checkpoint: Checkpoint
     fence: Fence
 
     def __call__(self, records: DataFrame, batch_id: int) -> None:
         self.fence.check()
-        rows = bronze_rows(records, self.site).coalesce(self._file_count(batch_id))
-        append_once(rows, self.table, self.checkpoint.query_id(), batch_id)
+        span = self._span(batch_id)
+        rows = bronze_rows(records, self.site).coalesce(_file_count(span))
+        added = self._append(rows, self.tables.bronze, batch_id)
+        if self.refine is None or (added and not added.count()):
+            return
+        source = added.rows(rows.sparkSession) if added else self._stored(rows.sparkSession, span)
+        judged = refine(source, self.refine)
+        accepted = self._append(silver_rows(judged, self.refine), self.tables.silver, batch_id)
+        if accepted is None:
+            self._finish_quarantine(rows.sparkSession, span, batch_id)
+        elif added is None or accepted.count() < added.count():
+            refused = quarantine_rows(judged, self.refine)
+            self._append(refused, self.tables.quarantine, batch_id)
 
-    def _file_count(self, batch_id: int) -> int:
+    def _finish_quarantine(self, spark: SparkSession, span: Span, batch_id: int) -> None:
+        """What silver did not take, whatever the rules say today."""
+        silver = read_span(spark, self.tables.silver, span).select(*COORDINATES)
+        left = read_span(spark, self.tables.bronze, span).join(silver, [*COORDINATES], "left_anti")
+        refused = refused_rows(refine(left, self.refine), self.refine)
+        self._append(refused, self.tables.quarantine, batch_id)
+
+    def _append(self, rows: DataFrame, table: str, batch_id: int) -> Appended | None:
+        return append_once(rows, table, self.checkpoint.query_id(), batch_id)
+
+    def _span(self, batch_id: int) -> Span:
         begin, end = self.checkpoint.offsets(batch_id - 1), self.checkpoint.offsets(batch_id)
-        rows = batch_rows(begin, end)
-        return _CORES if rows is None or rows > _ROWS_WORTH_A_FILE else 1
+        return Span(self.site, begin, end)
 
 
-def append_once(rows: DataFrame, table: str, writer: str, batch_id: int) -> bool:
-    """False where the table holds this writer's batch already; see jvm/.../AppendOnce.java."""
+def read_span(spark: SparkSession, table: str, span: Span) -> DataFrame:
+    return spark.read.format("delta").load(table).where(where_in(span))
+
+
+def _file_count(span: Span) -> int:
+    rows = span.rows()
+    return _CORES if rows is None or rows > _ROWS_WORTH_A_FILE else 1
+
+
+@dataclass(frozen=True)
+class Appended:
+    """What a batch added to a table."""
+
+    java: JavaObject
+
+    def count(self) -> int:
+        return int(self.java.count())
+
+    def rows(self, spark: SparkSession) -> DataFrame:
+        """Read from the new files alone."""
+        return DataFrame(self.java.rows(), spark)
+
+
+def append_once(rows: DataFrame, table: str, writer: str, batch_id: int) -> Appended | None:
+    """None where the table holds this writer's batch already; see jvm/.../AppendOnce.java."""
     jvm = rows.sparkSession.sparkContext._jvm  # noqa: SLF001 - PySpark's only door to Java
     append = jvm.millrace.delta.AppendOnce.append
-    return bool(append(rows._jdf, table, writer, batch_id))  # noqa: SLF001 - as above
+    added = append(rows._jdf, table, writer, batch_id)  # noqa: SLF001 - as above
+    return Appended(added) if added else None

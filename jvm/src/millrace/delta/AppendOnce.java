@@ -9,6 +9,7 @@ import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.DeltaOperations;
 import org.apache.spark.sql.delta.OptimisticTransaction;
 import org.apache.spark.sql.delta.actions.Action;
+import org.apache.spark.sql.delta.actions.FileAction;
 import org.apache.spark.sql.delta.actions.SetTransaction;
 import org.apache.spark.sql.streaming.OutputMode;
 import scala.Option;
@@ -25,21 +26,22 @@ import scala.jdk.javaapi.CollectionConverters;
 public final class AppendOnce {
   private AppendOnce() {}
 
-  /** False when the table holds this batch of this writer already. */
-  public static boolean append(Dataset<Row> rows, String table, String writer, long batch) {
+  /** Null when the table holds this batch of this writer already. */
+  public static Appended append(Dataset<Row> rows, String table, String writer, long batch) {
     DeltaLog log = DeltaLog.forTable(rows.sparkSession(), new Path(table));
     OptimisticTransaction commit = log.startTransaction(Option.empty(), Option.empty());
     if (lastBatch(commit, writer) >= batch) {
-      return false;
+      return null;
     }
     // Two drivers with the same batch: the second to commit fails.
     commit.readTxn().append(writer);
-    List<Action> actions = new ArrayList<>(CollectionConverters.asJava(commit.writeFiles(rows)));
+    List<FileAction> files = CollectionConverters.asJava(commit.writeFiles(rows));
+    List<Action> actions = new ArrayList<>(files);
     actions.add(new SetTransaction(writer, batch, Option.apply(System.currentTimeMillis())));
     commit.commit(
         CollectionConverters.asScala(actions).toSeq(),
         new DeltaOperations.StreamingUpdate(OutputMode.Append(), writer, batch, Option.empty()));
-    return true;
+    return new Appended(log, commit.snapshot(), files);
   }
 
   private static long lastBatch(OptimisticTransaction commit, String writer) {

@@ -1,0 +1,140 @@
+"""From bronze rows to silver and quarantine: decoded, typed, judged. Columns in, columns out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as f
+
+from millrace.core import silver
+from millrace.core.columns import Column as Declared
+from millrace.core.refine import RefineSpec, Rule
+
+_STAGE = "stage"  # that refused the row; null: none did
+# A declared column's name never begins so.
+_MESSAGE, _UNDECODABLE = "_message", "_undecodable"
+_MISTYPED, _MISSING, _BROKEN = "_mistyped", "_missing", "_broken"
+
+
+def refine(rows: DataFrame, spec: RefineSpec) -> DataFrame:
+    """Bronze rows with their typed columns and the verdict on each.
+
+    A verdict is a bit for every column and every rule; what they mean is written out for the
+    refused rows alone.
+    """
+    message = _decode(rows.sparkSession, spec)
+    decoded = rows.withColumn(_MESSAGE, message).select("*", f"{_MESSAGE}.*")
+    timed = decoded.withColumn("event_time", _event_time(spec.event_time)).withColumn(
+        "latency_ms", f.unix_millis("ingested_at") - f.unix_millis("event_time")
+    )
+    readable = f.col(_UNDECODABLE).isNull()
+    masks = {_MISSING: _missing(spec.columns), _BROKEN: [f.expr(r.broken) for r in spec.rules]}
+    judged = timed.withColumns({name: _mask(readable, bits) for name, bits in masks.items()})
+    return judged.withColumn(_STAGE, _stage(spec.rules))
+
+
+def silver_rows(judged: DataFrame, spec: RefineSpec) -> DataFrame:
+    names = [name for name, _ in silver.silver_schema(spec.columns)]
+    return judged.where(f.col(_STAGE).isNull()).select(names)
+
+
+def quarantine_rows(judged: DataFrame, spec: RefineSpec) -> DataFrame:
+    return refused_rows(judged.where(f.col(_STAGE).isNotNull()), spec)
+
+
+def refused_rows(judged: DataFrame, spec: RefineSpec) -> DataFrame:
+    """All of the rows for quarantine, with what is against each."""
+    names = [name for name, _ in silver.QUARANTINE]
+    # Only after a crash in the middle of a batch, with other rules before and after it.
+    stage = f.coalesce(_STAGE, f.lit("earlier"))
+    return judged.withColumns({_STAGE: stage, "reasons": reasons(spec)}).select(names)
+
+
+def reasons(spec: RefineSpec) -> Column:
+    """Every reason against a row, such as `missing: sensor_id`; empty for an accepted one."""
+    names = [column.name for column in spec.columns]
+    return f.array_compact(
+        f.array(
+            f.col(_UNDECODABLE),
+            *_named(_MISSING, "missing", enumerate(names)),
+            *_named(_MISTYPED, "wrong-type", enumerate(names)),
+            *_named(_BROKEN, "rule", _critical(spec.rules)),
+        )
+    )
+
+
+def counts(spec: RefineSpec) -> dict[str, Column]:
+    """Aggregates: the rows, those of each stage, and how often each rule was broken."""
+    stages = {stage: f.count_if(f.col(_STAGE) == stage) for stage in ("decode", "type", "rule")}
+    rules = {
+        f"rule {rule.id}": f.count_if(_bit(_BROKEN, number))
+        for number, rule in enumerate(spec.rules)
+    }
+    return {"rows": f.count(f.lit(1)), **stages, **rules}
+
+
+def _decode(session: SparkSession, spec: RefineSpec) -> Column:
+    """See jvm/src/millrace/refine; PySpark's `Column` has its counterpart in Java."""
+    java = session.sparkContext._jvm.millrace.refine  # noqa: SLF001 - PySpark's only door to Java
+    columns = json.dumps([{"type": c.type, "path": c.path} for c in spec.columns])
+    if spec.format == "avro":
+        decoder = java.AvroDecoder(columns, json.dumps(spec.schemas))
+    else:
+        decoder = java.JsonDecoder(columns)
+    value = f.col("value")._jc  # noqa: SLF001 - as above
+    return Column(decoder.apply(value, _struct(spec.columns)))
+
+
+def _struct(columns: Sequence[Declared]) -> str:
+    declared = [f"`{column.name}` {column.type}" for column in columns]
+    own = ["payload variant", f"{_MISTYPED} bigint", f"{_UNDECODABLE} string"]
+    return ", ".join([*declared, *own])
+
+
+def _event_time(name: str | None) -> Column:
+    """A clock that runs ahead is held back to the broker's."""
+    broker = f.col("kafka_time")
+    return f.least(f.coalesce(f.col(name), broker), broker) if name else broker
+
+
+def _missing(columns: Sequence[Declared]) -> list[Column]:
+    """A value of the wrong type is null too, but not missing."""
+    return [
+        f.lit(column.required) & f.col(column.name).isNull() & ~_bit(_MISTYPED, number)
+        for number, column in enumerate(columns)
+    ]
+
+
+def _stage(rules: Sequence[Rule]) -> Column:
+    critical = sum(1 << number for number, _ in _critical(rules))
+    wrong = (f.col(_MISTYPED) != 0) | (f.col(_MISSING) != 0)
+    return (
+        f.when(f.col(_UNDECODABLE).isNotNull(), "decode")
+        .when(wrong, "type")
+        .when(f.col(_BROKEN).bitwiseAND(_long(critical)) != 0, "rule")
+    )
+
+
+def _critical(rules: Sequence[Rule]) -> list[tuple[int, str]]:
+    return [(n, rule.id) for n, rule in enumerate(rules) if rule.severity == "critical"]
+
+
+def _named(mask: str, why: str, names: Iterable[tuple[int, str]]) -> list[Column]:
+    return [f.when(_bit(mask, number), f.lit(f"{why}: {name}")) for number, name in names]
+
+
+def _bit(mask: str, number: int) -> Column:
+    return f.col(mask).bitwiseAND(_long(1 << number)) != 0
+
+
+def _mask(applies: Column, conditions: Sequence[Column]) -> Column:
+    mask = _long(0)
+    for number, condition in enumerate(conditions):
+        mask = mask.bitwiseOR(f.when(applies & condition, _long(1 << number)).otherwise(_long(0)))
+    return mask
+
+
+def _long(number: int) -> Column:
+    return f.lit(number).cast("bigint")

@@ -1,0 +1,51 @@
+"""Silver and quarantine tables: made, and given the columns that a pipeline's file gained."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+
+from delta.tables import DeltaTable
+from pyspark.sql import SparkSession
+
+from millrace.core import silver
+from millrace.core.engine import Tables
+from millrace.core.refine import RefineSpec
+
+log = logging.getLogger(__name__)
+
+
+def ensure_refined_tables(spark: SparkSession, tables: Tables, spec: RefineSpec) -> None:
+    columns = spec.columns
+    wanted = silver.silver_schema(columns)
+    _ensure(spark, tables.silver, wanted, silver.silver_properties(columns))
+    _ensure(spark, tables.quarantine, silver.QUARANTINE, silver.QUARANTINE_PROPERTIES)
+
+
+def _ensure(
+    spark: SparkSession, table: str, wanted: silver.Schema, properties: Mapping[str, str]
+) -> None:
+    if not DeltaTable.isDeltaTable(spark, table):
+        _create(spark, table, wanted, properties)
+        log.info("table %s: created", table)
+        return
+    fields = spark.read.format("delta").load(table).schema.fields
+    existing = [(field.name, field.dataType.simpleString()) for field in fields]
+    added = silver.plan_new_columns(table, existing, wanted)
+    if added:
+        spark.sql(f"ALTER TABLE delta.`{table}` ADD COLUMNS ({_ddl(added)})")
+        log.info("table %s: columns added: %s", table, ", ".join(name for name, _ in added))
+
+
+def _create(
+    spark: SparkSession, table: str, schema: silver.Schema, properties: Mapping[str, str]
+) -> None:
+    kept = ", ".join(f"'{key}' = '{value}'" for key, value in properties.items())
+    spark.sql(
+        f"CREATE TABLE IF NOT EXISTS delta.`{table}` ({_ddl(schema)}) USING delta"
+        f" PARTITIONED BY ({', '.join(silver.PARTITION_BY)}) TBLPROPERTIES ({kept})"
+    )
+
+
+def _ddl(schema: silver.Schema) -> str:
+    return ", ".join(f"`{name}` {kind}" for name, kind in schema)
