@@ -10,6 +10,7 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.parser.ParseException;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.DeltaOperations;
 import org.apache.spark.sql.delta.OptimisticTransaction;
@@ -34,11 +35,13 @@ public final class Compact {
 
   /** Bytes of the new file; -1 when not all of the files are in the table any more. */
   public static long run(
-      SparkSession session, String table, String day, List<String> paths, List<String> order) {
+      SparkSession session, String table, String day, List<String> paths, List<String> order)
+      throws ParseException {
     DeltaLog log = DeltaLog.forTable(session, new Path(table));
     OptimisticTransaction commit = log.startTransaction(Option.empty(), Option.empty());
+    String text = "day = DATE'" + day + "'";
     Seq<Expression> predicate =
-        seq(List.of(session.sessionState().sqlParser().parseExpression("day = DATE'" + day + "'")));
+        seq(List.of(session.sessionState().sqlParser().parseExpression(text)));
     List<AddFile> files = chosen(commit.filterFiles(predicate, false), new HashSet<>(paths));
     if (files.size() < paths.size()) {
       return -1;
