@@ -51,6 +51,8 @@ _CLOSED_TO_OTHERS = {
 _DELTA = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    # Several drivers may write one table: see jvm/src/millrace/logstore.
+    "spark.delta.logStore.file.impl": "millrace.logstore.LocalLogStore",
     "spark.databricks.delta.snapshotPartitions": "1",
     # The writers keep the order of rows; sorting by the partition column would not promise to.
     "spark.sql.maxConcurrentOutputFileWriters": "16",

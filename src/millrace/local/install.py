@@ -122,12 +122,14 @@ def _compile_java() -> None:
     against = f"{pyspark}/*{os.pathsep}{HOME / '.jars' / 'spark'}/*"
 
     def compile_all() -> None:
-        shutil.rmtree(folder, ignore_errors=True)
-        with tempfile.TemporaryDirectory() as classes:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder) as classes:
             javac = ["javac", "-proc:none", "--release", "17", "-cp", against, "-d", classes]
             _call([*javac, *map(str, sources)])
-            folder.mkdir(parents=True)
-            _call(["jar", "--create", "--file", str(folder / "millrace.jar"), "-C", classes, "."])
+            draft = folder / "millrace.jar.new"
+            _call(["jar", "--create", "--file", str(draft), "-C", classes, "."])
+        # A JVM that runs keeps the file it opened; writing into that would break it.
+        draft.replace(folder / "millrace.jar")
 
     digest = _digest(*sources, HOME / "infra" / "pom.xml", HOME / "uv.lock")
     _once("Java for Spark", folder / ".stamp", digest, folder, compile_all)

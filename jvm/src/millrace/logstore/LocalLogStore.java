@@ -1,0 +1,88 @@
+package millrace.logstore;
+
+import io.delta.storage.HadoopFileSystemLogStore;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.channels.Channels;
+import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.util.Iterator;
+import java.util.UUID;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
+
+/**
+ * Tables in a folder, with several writers: spark.delta.logStore.file.impl.
+ *
+ * <p>Delta's own looks whether a version is there and then renames onto it, which is safe within
+ * one JVM only. Here a version is a hard link, which the system makes only where nothing is; so
+ * does delta-rs.
+ */
+public final class LocalLogStore extends HadoopFileSystemLogStore {
+  public LocalLogStore(Configuration settings) {
+    super(settings);
+  }
+
+  @Override
+  public void write(Path path, Iterator<String> lines, Boolean overwrite, Configuration settings)
+      throws IOException {
+    java.nio.file.Path place = java.nio.file.Path.of(path.toUri().getPath());
+    java.nio.file.Path draft = draftBeside(place);
+    try {
+      writeLines(draft, lines);
+      if (overwrite) {
+        Files.move(draft, place, StandardCopyOption.ATOMIC_MOVE);
+      } else {
+        link(draft, place);
+      }
+    } finally {
+      Files.deleteIfExists(draft);
+    }
+  }
+
+  /** Parquet checkpoints are written by others, who have to rename them into place. */
+  @Override
+  public Boolean isPartialWriteVisible(Path path, Configuration settings) {
+    return true;
+  }
+
+  /** The dot sorts it before all versions and hides it from whoever lists them. */
+  private static java.nio.file.Path draftBeside(java.nio.file.Path place) {
+    return place.resolveSibling("." + place.getFileName() + "." + UUID.randomUUID() + ".tmp");
+  }
+
+  private static void writeLines(java.nio.file.Path draft, Iterator<String> lines)
+      throws IOException {
+    try (FileChannel file =
+            FileChannel.open(draft, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
+        OutputStream out = Channels.newOutputStream(file)) {
+      out.write(joined(lines));
+      file.force(true);
+    }
+  }
+
+  private static byte[] joined(Iterator<String> lines) {
+    StringBuilder text = new StringBuilder();
+    lines.forEachRemaining(line -> text.append(line).append('\n'));
+    return text.toString().getBytes(StandardCharsets.UTF_8);
+  }
+
+  private static void link(java.nio.file.Path draft, java.nio.file.Path place) throws IOException {
+    try {
+      Files.createLink(place, draft);
+    } catch (FileAlreadyExistsException taken) {
+      throw taken;
+    } catch (UnsupportedOperationException | FileSystemException error) {
+      throw new IOException(
+          place
+              + " could not be linked into place; if this file system knows no hard links, it cannot"
+              + " hold a table with several writers: use ext4, xfs, APFS or a bucket",
+          error);
+    }
+  }
+}
