@@ -9,6 +9,7 @@ import typer
 from millrace.cli import stack
 from millrace.cli.check import check
 from millrace.cli.client import client
+from millrace.cli.maintain import maintain
 from millrace.cli.simulate import simulate
 from millrace.cli.tail import tail
 from millrace.core.errors import MillraceError
@@ -28,6 +29,7 @@ for command in (
     client,
     tail,
     simulate,
+    maintain,
 ):
     app.command()(command)
 

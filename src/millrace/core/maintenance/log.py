@@ -12,6 +12,8 @@ class DataFile(NamedTuple):
     path: str
     size_bytes: int
     written_ms: int
+    # When its oldest row came to the broker.
+    first_ms: int
 
 
 @dataclass(frozen=True)

@@ -33,10 +33,10 @@ def pack_day(
 
 
 def _neighbours(files: Iterable[DataFile], most_bytes: int) -> Iterator[Bin]:
-    """In order of writing, so that a file holds one span of time and readers can skip the others."""
+    """In order of time, so that a file holds one span of it and readers can skip the others."""
     group: Bin = []
     total = 0
-    for file in sorted(files, key=lambda file: (file.written_ms, file.path)):
+    for file in sorted(files, key=lambda file: (file.first_ms, file.path)):
         if group and total + file.size_bytes > most_bytes:
             yield group
             group, total = [], 0

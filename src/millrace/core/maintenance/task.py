@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millrace.core.maintenance.plan import TablePlan
+from millrace.core.maintenance.plan import Action, TablePlan
 from millrace.core.model import Frozen
 from millrace.core.task import TaskSpec
 
@@ -11,19 +11,34 @@ class MaintainSpec(TaskSpec):
     plans: tuple[TablePlan, ...]
 
 
+class Gain(Frozen):
+    """Of the files that an action touched."""
+
+    files_before: int = 0
+    files_after: int = 0
+    bytes_before: int = 0
+    bytes_after: int = 0
+    # Why less was done than planned; the next run takes it up.
+    left: str = ""
+
+    def __add__(self, other: Gain) -> Gain:
+        return Gain(
+            files_before=self.files_before + other.files_before,
+            files_after=self.files_after + other.files_after,
+            bytes_before=self.bytes_before + other.bytes_before,
+            bytes_after=self.bytes_after + other.bytes_after,
+            left=self.left or other.left,
+        )
+
+
 class Done(Frozen):
     """One action, as it really went."""
 
     layer: str
-    what: str
-    files_before: int
-    files_after: int
-    bytes_before: int
-    bytes_after: int
+    action: Action
+    gain: Gain
     seconds: float
-    # Why less was done than planned; the next run takes it up.
-    left: str = ""
 
 
 class MaintainResult(Frozen):
-    done: tuple[Done, ...]
+    done: tuple[Done, ...] = ()

@@ -1,0 +1,133 @@
+"""The maintenance task: does what was planned, action by action.
+
+python -m spark_jobs.maintain TASK.json
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass
+from datetime import date
+
+from delta.tables import DeltaTable
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from millrace.core.maintenance.plan import Action, Bin, Checkpoint, Compact, Expire, Vacuum
+from millrace.core.maintenance.task import Done, Gain, MaintainResult, MaintainSpec
+from millrace.core.silver import COORDINATES
+from spark_jobs.task import run_task, say
+
+_GONE = -1
+_CHANGED = "others changed these files meanwhile; the next run looks again"
+_CONFLICTS = (
+    "ConcurrentDeleteDeleteException",
+    "ConcurrentDeleteReadException",
+    "ConcurrentAppendException",
+)
+
+
+def maintain(spark: SparkSession, task: MaintainSpec) -> MaintainResult:
+    done = []
+    for plan in task.plans:
+        table = Table(spark, plan.table)
+        for action in plan.actions:
+            say(f"{plan.layer}: {action.kind}: {action.why}")
+            started = time.monotonic()
+            gain = table.apply(action)
+            seconds = round(time.monotonic() - started, 1)
+            done.append(Done(layer=plan.layer, action=action, gain=gain, seconds=seconds))
+    return MaintainResult(done=tuple(done))
+
+
+@dataclass(frozen=True)
+class Table:
+    spark: SparkSession
+    path: str
+
+    def apply(self, action: Action) -> Gain:
+        """Nothing is lost where somebody else was faster: the next plan sees it."""
+        try:
+            return self._apply(action)
+        except (Py4JJavaError, PySparkException) as error:
+            if not any(conflict in str(error) for conflict in _CONFLICTS):
+                raise
+            return Gain(left=_CHANGED)
+
+    def _apply(self, action: Action) -> Gain:
+        match action:
+            case Expire():
+                return self._expire(action.before)
+            case Compact():
+                return self._compact(action)
+            case Vacuum():
+                return self._vacuum(action.hours)
+            case Checkpoint():
+                return self._checkpoint()
+
+    def _compact(self, action: Compact) -> Gain:
+        """One commit for each new file, so that a kill loses one file's work at most."""
+        total = Gain()
+        for number, one in enumerate(action.bins, 1):
+            total += self._make_one(action.day, one)
+            say(f"  day {action.day}: file {number} of {len(action.bins)}")
+        return total
+
+    def _make_one(self, day: date, one: Bin) -> Gain:
+        jvm = self.spark.sparkContext._jvm  # noqa: SLF001 - PySpark's only door to Java
+        session = self.spark._jsparkSession  # noqa: SLF001 - as above
+        size_bytes = jvm.millrace.delta.Compact.run(
+            session, self.path, day.isoformat(), list(one.paths), list(COORDINATES)
+        )
+        if size_bytes == _GONE:
+            return Gain(left=_CHANGED)
+        return Gain(
+            files_before=len(one.paths),
+            files_after=1,
+            bytes_before=one.size_bytes,
+            bytes_after=size_bytes,
+        )
+
+    def _expire(self, before: date) -> Gain:
+        version = self._version()
+        self.spark.sql(f"DELETE FROM delta.`{self.path}` WHERE day < DATE'{before}'")  # noqa: S608 - a date
+        metrics = self._metrics("DELETE", version)
+        return Gain(
+            files_before=metrics.get("numRemovedFiles", 0),
+            bytes_before=metrics.get("numRemovedBytes", 0),
+        )
+
+    def _vacuum(self, hours: int) -> Gain:
+        version = self._version()
+        self.spark.sql(f"VACUUM delta.`{self.path}` RETAIN {hours} HOURS")
+        found = self._metrics("VACUUM START", version)
+        return Gain(
+            files_before=self._metrics("VACUUM END", version).get("numDeletedFiles", 0),
+            bytes_before=found.get("sizeOfDataToDelete", 0),
+        )
+
+    def _checkpoint(self) -> Gain:
+        """Delta removes expired entries of the log on the way."""
+        jvm = self.spark.sparkContext._jvm  # noqa: SLF001 - PySpark's only door to Java
+        path = jvm.org.apache.hadoop.fs.Path(self.path)
+        session = self.spark._jsparkSession  # noqa: SLF001 - as above
+        jvm.org.apache.spark.sql.delta.DeltaLog.forTable(session, path).checkpoint()
+        return Gain()
+
+    def _version(self) -> int:
+        return int(self._history().first().version)
+
+    def _metrics(self, operation: str, after_version: int) -> dict[str, int]:
+        """Of our own commit among those that others made meanwhile."""
+        found = self._history().where(f"operation = '{operation}' AND version > {after_version}")
+        row = found.first()
+        return {name: int(value) for name, value in row.operationMetrics.items()} if row else {}
+
+    def _history(self):
+        return DeltaTable.forPath(self.spark, self.path).history(100)
+
+
+if __name__ == "__main__":
+    sys.exit(run_task(MaintainSpec, maintain))

@@ -1,0 +1,67 @@
+"""Maintenance as tables for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from millrace.core.maintenance.plan import Action, Checkpoint, Compact, Expire, TablePlan, Vacuum
+from millrace.core.maintenance.settings import MB
+from millrace.core.maintenance.task import Done, MaintainResult
+
+Row = tuple[str, ...]
+
+
+def plan_lines(plans: Iterable[TablePlan]) -> list[str]:
+    rows: list[Row] = [("LAYER", "ACTION", "WHAT", "FILES", "MB", "WHY")]
+    for plan in plans:
+        rows += [(plan.layer, *_planned(action), action.why) for action in plan.actions]
+        if not plan.actions:
+            rows.append(_nothing(plan))
+    return _aligned(rows)
+
+
+def result_lines(result: MaintainResult) -> list[str]:
+    if not result.done:
+        return ["nothing to do"]
+    head = ("LAYER", "ACTION", "WHAT", "FILES", "MB", "SECONDS", "LEFT")
+    return _aligned([head, *map(_done, result.done)])
+
+
+def _nothing(plan: TablePlan) -> Row:
+    weight = f"{plan.files}", _mb(plan.size_bytes)
+    return (plan.layer, "-", "nothing to do", *weight, "it is well as it is")
+
+
+def _planned(action: Action) -> Row:
+    """Action, what, files, MB."""
+    match action:
+        case Compact():
+            files = f"{action.files} -> {len(action.bins)}"
+            return action.kind, f"day {action.day}", files, _mb(action.size_bytes)
+        case Expire():
+            days = f"{action.days} days before {action.before}"
+            return action.kind, days, f"{action.files} -> 0", _mb(action.size_bytes)
+        case Vacuum():
+            return action.kind, "unneeded files", f"{action.files} -> 0", "-"
+        case Checkpoint():
+            return action.kind, f"{action.commits} commits", "-", "-"
+
+
+def _done(done: Done) -> Row:
+    gain = done.gain
+    kind, what, _, _ = _planned(done.action)
+    files = f"{gain.files_before} -> {gain.files_after}"
+    size = f"{_mb(gain.bytes_before)} -> {_mb(gain.bytes_after)}"
+    return done.layer, kind, what, files, size, f"{done.seconds:.1f}", gain.left
+
+
+def _mb(size_bytes: int) -> str:
+    return f"{size_bytes / MB:.1f}"
+
+
+def _aligned(rows: list[Row]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]

@@ -1,0 +1,58 @@
+"""A table's log, read without Spark: a plan is there before any engine starts."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from datetime import date, datetime, timedelta
+
+from deltalake import DeltaTable
+
+# The one reader of any store that it has; its public face needs pyarrow.
+from deltalake._internal import DeltaFileSystemHandler
+
+from millrace.core.maintenance.log import DataFile, TableLog
+
+_COLUMNS = ("partition.day", "path", "size_bytes", "modification_time", "min.kafka_time")
+
+
+def read_log(
+    table: DeltaTable, vacuum_after: timedelta, options: dict[str, str] | None = None
+) -> TableLog:
+    return TableLog(
+        version=table.version(),
+        checkpoint=_checkpoint(table, options),
+        days=_days(table),
+        unneeded_files=len(_unneeded(table, vacuum_after)),
+    )
+
+
+def _days(table: DeltaTable) -> dict[date, list[DataFile]]:
+    days: dict[date, list[DataFile]] = defaultdict(list)
+    actions = table.get_add_actions(flatten=True)
+    known = [name for name in _COLUMNS if name in actions.column_names]
+    for batch in actions.select(known).to_batches():
+        columns = (batch.column(name).to_pylist() for name in known)
+        for day, path, size_bytes, written_ms, *first in zip(*columns, strict=True):
+            first_ms = _first_ms(first, written_ms)
+            days[day].append(DataFile(path, size_bytes, written_ms, first_ms))
+    return days
+
+
+def _first_ms(first: list[datetime | None], written_ms: int) -> int:
+    """A file without statistics is as old as its writing."""
+    return int(first[0].timestamp() * 1_000) if first and first[0] else written_ms
+
+
+def _unneeded(table: DeltaTable, after: timedelta) -> list[str]:
+    hours = -(-int(after.total_seconds()) // 3_600)
+    return list(table.vacuum(hours, dry_run=True, full=True))
+
+
+def _checkpoint(table: DeltaTable, options: dict[str, str] | None) -> int | None:
+    files = DeltaFileSystemHandler(table.table_uri, options)
+    try:
+        file = files.open_input_file("_delta_log/_last_checkpoint")
+    except FileNotFoundError:
+        return None
+    return int(json.loads(bytes(file.read(file.size())))["version"])
