@@ -54,6 +54,12 @@ class Broker:
         low, high = self._offsets(partitions, _BEGINNING), self._offsets(partitions, _END)
         return {p: Bounds(low[p], high[p]) for p in partitions if p in low and p in high}
 
+    def offsets_at(self, at: datetime, partitions: list[Partition]) -> dict[Partition, int]:
+        """The first offset at or after a time; where there is none, the end."""
+        found = self._offsets(partitions, int(at.timestamp() * 1000))
+        none = [part for part, offset in found.items() if offset < 0]
+        return found | self._offsets(none, _END)
+
     def times_at(self, offsets: Mapping[Partition, int]) -> dict[Partition, datetime]:
         """The time of the first record at or after each offset, where one comes in time."""
         if not offsets:
@@ -92,10 +98,10 @@ class Broker:
         found = self._connect().list_topics(topic, timeout=self._timeout_s).topics[topic]
         return [(topic, number) for number in found.partitions]
 
-    def _offsets(self, partitions: list[Partition], end: int) -> dict[Partition, int]:
+    def _offsets(self, partitions: list[Partition], time_ms: int) -> dict[Partition, int]:
         if not partitions:
             return {}
-        asked = [TopicPartition(*part, end) for part in partitions]
+        asked = [TopicPartition(*part, time_ms) for part in partitions]
         answers = self._connect().offsets_for_times(asked, timeout=self._timeout_s)
         failed = next((answer.error for answer in answers if answer.error), None)
         if failed:

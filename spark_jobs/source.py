@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame, SparkSession
 from millrace.core.job import JobSpec, SiteInput
 
 # A broker that is away is found to be so in seconds; a site's own `client:` settings go first.
-_PATIENCE = {
+PATIENCE = {
     "kafka.default.api.timeout.ms": "15000",
     "kafka.request.timeout.ms": "10000",
     "kafka.reconnect.backoff.max.ms": "5000",
@@ -16,7 +16,7 @@ _PATIENCE = {
 
 def read_site(spark: SparkSession, job: JobSpec, site: SiteInput) -> DataFrame:
     options = {
-        **_PATIENCE,
+        **PATIENCE,
         "kafka.isolation.level": "read_committed",
         **{f"kafka.{key}": value for key, value in site.kafka.items()},
         "subscribe": ",".join(site.topics),

@@ -1,0 +1,130 @@
+"""What a replay may touch: asked of the brokers, the checkpoints and the bronze table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+
+from confluent_kafka import KafkaException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+
+from millrace.core.coordinates import Part
+from millrace.core.errors import MillraceError
+from millrace.core.job import SiteInput
+from millrace.core.lag import Bounds, Partition
+from millrace.core.replay import PartPlan, ReplaySpec, Window, owned_from, plan_part
+from millrace.state.checkpoint import Checkpoint
+from spark_jobs.broker import Broker
+
+_PART = ("site", "topic", "partition")
+
+
+def plan_parts(spark: SparkSession, task: ReplaySpec) -> dict[Part, PartPlan]:
+    bronze = spark.read.format("delta").load(task.tables.bronze)
+    plan = _from_brokers if task.origin == "kafka" else _from_bronze
+    return dict(plan(task, bronze))
+
+
+def committed_ends(site: SiteInput) -> dict[Partition, int]:
+    """Up to where all tables of the pipeline are written."""
+    checkpoint = Checkpoint(site.checkpoint)
+    return checkpoint.offsets(checkpoint.last_commit())
+
+
+def _from_brokers(task: ReplaySpec, bronze: DataFrame) -> Iterator[tuple[Part, PartPlan]]:
+    for site in task.inputs:
+        committed = committed_ends(site)
+        for part, (held, window) in _ask_broker(task, site, bronze).items():
+            yield part, plan_part(window, owned_from(committed, part), held)
+
+
+def _ask_broker(
+    task: ReplaySpec, site: SiteInput, bronze: DataFrame
+) -> dict[Part, tuple[Bounds, Window]]:
+    broker = Broker(site, group=f"millrace-{task.pipeline}-replay", timeout_s=15.0)
+    try:
+        held = {_part(site, p): bounds for p, bounds in broker.bounds().items()}
+        named = _only_named(task, held)
+        return {part: (named[part], w) for part, w in _windows(task, broker, named, bronze).items()}
+    except KafkaException as error:
+        raise MillraceError(f"site {site.site!r}: {error.args[0].str()}") from error
+    finally:
+        broker.close()
+
+
+def _only_named(task: ReplaySpec, held: Mapping[Part, Bounds]) -> dict[Part, Bounds]:
+    """Without partitions that were not asked for; all that were have to be there."""
+    for number in task.partitions or ():
+        if not any(part.partition == number for part in held):
+            known = sorted({part.partition for part in held})
+            raise MillraceError(f"there is no partition {number}; partitions are {known}")
+    wanted = task.partitions
+    return {p: b for p, b in held.items() if wanted is None or p.partition in wanted}
+
+
+def _windows(
+    task: ReplaySpec, broker: Broker, held: Mapping[Part, Bounds], bronze: DataFrame
+) -> dict[Part, Window]:
+    asked = task.asked
+    if not asked.since and not asked.until:
+        return dict.fromkeys(held, _by_offsets(task))
+    begins = _offsets_at(broker, held, asked.since)
+    ends = _offsets_at(broker, held, asked.until)
+    forgotten = [p for p, begin in begins.items() if 0 < held[p].low == begin]
+    known = _ends_before(bronze, asked.since) if asked.since and forgotten else {}
+    begins |= {part: min(known.get(part, 0), held[part].low) for part in forgotten}
+    return {part: Window(begins.get(part), ends.get(part)) for part in held}
+
+
+def _by_offsets(task: ReplaySpec) -> Window:
+    last = task.asked.last
+    return Window(task.asked.first, None if last is None else last + 1)
+
+
+def _offsets_at(
+    broker: Broker, held: Mapping[Part, Bounds], at: datetime | None
+) -> dict[Part, int]:
+    if at is None:
+        return {}
+    found = broker.offsets_at(at, [(part.topic, part.partition) for part in held])
+    return {part: found[part.topic, part.partition] for part in held}
+
+
+def _ends_before(bronze: DataFrame, since: datetime) -> dict[Part, int]:
+    """Where the records before a time end, as far as bronze knows them."""
+    before = bronze.where((f.col("day") <= since.date()) & (f.col("kafka_time") < f.lit(since)))
+    rows = before.groupBy(*_PART).agg(f.max("offset").alias("last")).collect()
+    return {Part(row.site, row.topic, row.partition): row.last + 1 for row in rows}
+
+
+def _from_bronze(task: ReplaySpec, bronze: DataFrame) -> Iterator[tuple[Part, PartPlan]]:
+    ends = {site.site: committed_ends(site) for site in task.inputs}
+    for part, window in _stored_windows(task, bronze).items():
+        yield part, plan_part(window, owned_from(ends[part.site], part), held=None)
+
+
+def _stored_windows(task: ReplaySpec, bronze: DataFrame) -> dict[Part, Window]:
+    rows = bronze.where(f.col("site").isin([site.site for site in task.inputs]))
+    rows = rows.where(f.col("topic").isin(list(task.inputs[0].topics)))
+    if task.partitions is not None:
+        rows = rows.where(f.col("partition").isin(list(task.partitions)))
+    if task.asked.since:
+        rows = rows.where(f.col("day") >= task.asked.since.date())
+        rows = rows.where(f.col("kafka_time") >= f.lit(task.asked.since))
+    if task.asked.until:
+        rows = rows.where(f.col("day") <= task.asked.until.date())
+        rows = rows.where(f.col("kafka_time") < f.lit(task.asked.until))
+    found = rows.groupBy(*_PART).agg(f.min("offset").alias("first"), f.max("offset").alias("last"))
+    by_offsets = _by_offsets(task)
+    return {
+        Part(row.site, row.topic, row.partition): Window(
+            row.first if by_offsets.begin is None else by_offsets.begin,
+            row.last + 1 if by_offsets.end is None else by_offsets.end,
+        )
+        for row in found.collect()
+    }
+
+
+def _part(site: SiteInput, partition: Partition) -> Part:
+    return Part(site.site, *partition)

@@ -1,0 +1,92 @@
+"""What of a span is where: at the broker, in bronze, in silver or quarantine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+
+from millrace.core.coordinates import Part, in_ranges, on_days, since_day
+from millrace.core.ranges import Range, Ranges, hull
+from millrace.core.replay import PartPlan, ReplaySpec
+from millrace.core.silver import COORDINATES
+from spark_jobs.coverage import ranges_of, words_of
+from spark_jobs.kafka_span import read_spans
+from spark_jobs.task import say
+
+_ADDRESS = [*COORDINATES, "day"]
+
+
+@dataclass(frozen=True)
+class View:
+    # Of all the records of the span: where else they would be, nobody has to look.
+    days: frozenset[date]
+    records: Mapping[Part, int]
+    in_bronze: Mapping[Part, Ranges]
+    missing_bronze: Mapping[Part, Ranges]
+    missing_refined: Mapping[Part, Ranges]
+
+    def refined(self, spark: SparkSession, task: ReplaySpec) -> DataFrame:
+        """The coordinates that silver or quarantine have on these days."""
+        return refined_rows(spark, task, self.days)
+
+
+def refined_rows(spark: SparkSession, task: ReplaySpec, days: frozenset[date]) -> DataFrame:
+    tables = (task.tables.silver, task.tables.quarantine)
+    silver, quarantine = (read_table(spark, table).where(on_days(days)) for table in tables)
+    return silver.select(*COORDINATES).unionAll(quarantine.select(*COORDINATES))
+
+
+def look(spark: SparkSession, task: ReplaySpec, plans: Mapping[Part, PartPlan]) -> View:
+    windows = {part: hull(plan.window) for part, plan in plans.items() if plan.window}
+    bronze = read_table(spark, task.tables.bronze).where(in_ranges(windows)).select(*_ADDRESS)
+    offered = _offered(spark, task, plans)
+    span = bronze.unionAll(offered) if offered else bronze
+    days = frozenset(row.day for row in span.select("day").distinct().collect())
+    say(f"{len(days)} days to look at")
+    on_them = bronze.where(on_days(days))
+    due = (on_them.unionAll(offered) if offered else on_them).where(since_day(task.refined_from))
+    held = {"offered": offered or on_them, "bronze": on_them, "due": due}
+    if task.refine:
+        held["refined"] = refined_rows(spark, task, days).where(in_ranges(windows))
+    return _view(words_of(held).persist(), days, is_refined=task.refine is not None)
+
+
+def _view(words: DataFrame, days: frozenset[date], *, is_refined: bool) -> View:
+    view = View(
+        days=days,
+        records=_records(words),
+        in_bronze=ranges_of(words, f.col("bronze")),
+        missing_bronze=ranges_of(words, f.expr("offered & ~bronze")),
+        missing_refined=ranges_of(words, f.expr("due & ~refined")) if is_refined else {},
+    )
+    words.unpersist()
+    return view
+
+
+def _offered(
+    spark: SparkSession, task: ReplaySpec, plans: Mapping[Part, PartPlan]
+) -> DataFrame | None:
+    """The addresses of what the brokers have of it; None where they are not asked."""
+    if task.origin == "bronze":
+        return None
+    wanted: dict[Part, Range] = {p: plan.to_read[0] for p, plan in plans.items() if plan.to_read}
+    say(f"{sum(one.count for one in wanted.values())} offsets to read at the broker")
+    rows = read_spans(spark, task.pipeline, task.inputs, wanted)
+    if rows is None:
+        return None
+    # The broker sends whole records, whatever is asked of them: once is enough.
+    return rows.where(since_day(task.bronze_from)).select(*_ADDRESS).persist()
+
+
+def _records(words: DataFrame) -> dict[Part, int]:
+    either = f.bit_count(f.expr("offered | bronze"))
+    rows = words.groupBy("site", "topic", "partition").agg(f.sum(either).alias("records")).collect()
+    return {Part(row.site, row.topic, row.partition): row.records for row in rows}
+
+
+def read_table(spark: SparkSession, table: str) -> DataFrame:
+    return spark.read.format("delta").load(table)

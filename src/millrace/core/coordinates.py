@@ -1,0 +1,76 @@
+"""Where a record came from, and predicates over it: literals, so that engines can prune by them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import date
+from typing import NamedTuple
+
+from millrace.core.lag import Offsets
+from millrace.core.ranges import Range
+from millrace.core.span import quoted
+
+
+class Part(NamedTuple):
+    """One partition of one topic of one site."""
+
+    site: str
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.site}/{self.topic}-{self.partition}"
+
+
+def in_ranges(ranges: Mapping[Part, Range], alias: str = "") -> str:
+    """Rows of these partitions between these offsets."""
+    return _any(
+        f"({_is_part(part, alias)} AND {alias}offset BETWEEN {one.first} AND {one.last})"
+        for part, one in sorted(ranges.items())
+    )
+
+
+def on_days(days: Iterable[date], alias: str = "") -> str:
+    listed = ", ".join(f"DATE'{day}'" for day in sorted(days))
+    return f"{alias}day IN ({listed})" if listed else "false"
+
+
+def since_day(first: date | None) -> str:
+    return f"day >= DATE'{first}'" if first else "true"
+
+
+def between_days(first: date, last: date) -> str:
+    return f"day BETWEEN DATE'{first}' AND DATE'{last}'"
+
+
+def below(ends: Mapping[str, Offsets]) -> str:
+    """Rows that no stream writes any more: those before each site's committed positions.
+
+    A partition that a site's stream has not committed yet is all the stream's. A site without a
+    checkpoint has no stream, so all its rows are meant.
+    """
+    done = (
+        f"({_is_part(Part(site, *partition), '')} AND offset < {end})"
+        for site, offsets in sorted(ends.items())
+        for partition, end in sorted(offsets.items())
+    )
+    if not ends:
+        return "true"
+    return _any([f"site NOT IN ({', '.join(quoted(site) for site in sorted(ends))})", *done])
+
+
+def same_coordinates(left: str, right: str) -> str:
+    names = ("site", "topic", "partition", "offset")
+    return " AND ".join(f"{left}.{name} = {right}.{name}" for name in names)
+
+
+def _is_part(part: Part, alias: str) -> str:
+    site, topic = quoted(part.site), quoted(part.topic)
+    return (
+        f"{alias}site = {site} AND {alias}topic = {topic} AND {alias}partition = {part.partition}"
+    )
+
+
+def _any(predicates: Iterable[str]) -> str:
+    listed = " OR ".join(predicates)
+    return f"({listed})" if listed else "false"

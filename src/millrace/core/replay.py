@@ -1,0 +1,169 @@
+"""Replay decides: which offsets of a span may be added again, and who else owns the rest.
+
+A pipeline's stream owns every offset from its checkpoint's committed position on. It appends
+without looking what is there, and Delta lets such an append pass beside a merge; so a replay that
+touched the same offsets would double them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Literal
+
+from pydantic import Field
+
+from millrace.core.coordinates import Part
+from millrace.core.errors import MillraceError
+from millrace.core.job import SiteInput
+from millrace.core.lag import Bounds, Offsets
+from millrace.core.model import Frozen
+from millrace.core.ranges import Range, Ranges, count, range_between, without
+from millrace.core.refine import RefineSpec
+from millrace.core.task import TaskSpec
+
+Origin = Literal["kafka", "bronze"]
+
+
+class Asked(Frozen):
+    """The span: of offsets, both ends included, or of times, the end excluded, or of neither."""
+
+    first: int | None = None
+    last: int | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+class ReplaySpec(TaskSpec):
+    inputs: tuple[SiteInput, ...]
+    # None: all of them.
+    partitions: tuple[int, ...] | None = None
+    asked: Asked = Asked()
+    origin: Origin = "kafka"
+    dry_run: bool = False
+    # None: the pipeline keeps bronze alone.
+    refine: RefineSpec | None = None
+    # Rows of earlier days are deleted by `keep`, so they are not missed.
+    bronze_from: date | None = None
+    refined_from: date | None = None
+
+
+def check_asked(asked: Asked, parts_named: bool) -> None:
+    """Raises MillraceError where the ends do not fit each other."""
+    by_offsets = (asked.first, asked.last) != (None, None)
+    if by_offsets and (asked.since or asked.until):
+        raise MillraceError("a span is of offsets or of times; leave out one kind of option")
+    if by_offsets and not parts_named:
+        raise MillraceError(
+            "offsets count within one partition;"
+            " name it with --site, --topic and --partition, one of each"
+        )
+    if asked.first is not None and asked.last is not None and asked.first > asked.last:
+        raise MillraceError(
+            f"--from-offset={asked.first} is after --to-offset={asked.last}; exchange them"
+        )
+    if asked.since and asked.until and asked.since >= asked.until:
+        since, until = asked.since.isoformat(), asked.until.isoformat()
+        raise MillraceError(f"--from={since} is not before --to={until}; exchange them")
+
+
+@dataclass(frozen=True)
+class Window:
+    """What was asked for in one partition, as offsets: from `begin` up to, without, `end`.
+
+    None: open. `begin` of a span of times is where its records begin, had none been deleted.
+    """
+
+    begin: int | None = None
+    end: int | None = None
+
+
+@dataclass(frozen=True)
+class PartPlan:
+    """What becomes of one partition's window."""
+
+    # All that the task looks at, and of that what the broker cannot give.
+    window: Ranges
+    gone: Ranges
+    # Asked for, but the stream's to write.
+    left: Ranges
+
+    @property
+    def to_read(self) -> Ranges:
+        begin = self.gone[0].last + 1 if self.gone else self.window[0].first if self.window else 0
+        return range_between(begin, self.window[0].last + 1) if self.window else ()
+
+
+def plan_part(window: Window, owned_from: int, held: Bounds | None) -> PartPlan:
+    """`owned_from`: where the stream's part begins. `held`: None when no broker is read."""
+    low = held.low if held else 0
+    begin = low if window.begin is None else window.begin
+    end = owned_from if window.end is None else min(window.end, owned_from)
+    return PartPlan(
+        window=range_between(begin, end),
+        gone=range_between(begin, min(low, end)),
+        left=() if window.end is None else range_between(max(begin, owned_from), window.end),
+    )
+
+
+def owned_from(committed: Offsets, part: Part) -> int:
+    """A partition that the stream has not committed yet is all its own."""
+    return committed.get((part.topic, part.partition), 0)
+
+
+class PartResult(Frozen):
+    """One partition of the span."""
+
+    site: str
+    topic: str
+    partition: int
+    # None: nothing of the span is the replay's to look at.
+    looked_at: Range | None = None
+    # Records in the span: at the broker, or in bronze.
+    records: int = 0
+    missing_bronze: Ranges = ()
+    missing_refined: Ranges = ()
+    # The broker deleted them, and bronze has them not.
+    gone: Ranges = ()
+    # From when the stream has yet to write them.
+    left: Ranges = ()
+
+    @property
+    def part(self) -> Part:
+        return Part(self.site, self.topic, self.partition)
+
+
+def part_result(
+    part: Part,
+    plan: PartPlan,
+    records: int,
+    *,
+    in_bronze: Ranges,
+    missing_bronze: Ranges,
+    missing_refined: Ranges,
+) -> PartResult:
+    return PartResult(
+        **part._asdict(),
+        looked_at=plan.window[0] if plan.window else None,
+        records=records,
+        missing_bronze=missing_bronze,
+        missing_refined=missing_refined,
+        gone=without(plan.gone, in_bronze),
+        left=plan.left,
+    )
+
+
+class ReplayResult(Frozen):
+    dry_run: bool
+    parts: tuple[PartResult, ...]
+    # Rows added, by layer.
+    added: dict[str, int] = Field(default_factory=dict)
+
+    @property
+    def is_complete(self) -> bool:
+        return not any(part.gone for part in self.parts)
+
+    def missing(self, layer: Literal["bronze", "refined"]) -> int:
+        if layer == "bronze":
+            return sum(count(part.missing_bronze) for part in self.parts)
+        return sum(count(part.missing_refined) for part in self.parts)
