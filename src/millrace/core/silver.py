@@ -40,6 +40,8 @@ _COMMON = {
     "delta.enableChangeDataFeed": "true",
     "delta.checkpointInterval": "100",
     "delta.logRetentionDuration": "interval 2 days",
+    # Spark makes no table whose files outlive the log that names them.
+    "delta.deletedFileRetentionDuration": "interval 2 days",
 }
 QUARANTINE_PROPERTIES = {
     **_COMMON,
