@@ -9,10 +9,11 @@ from millrace.cli.output import Json, print_json, print_line
 from millrace.core.effects import Effects, effects_of
 from millrace.settings import Settings
 from millrace.specs.loader import load_pipelines, load_sites
+from millrace.specs.refining import check_quality
 
 
 def check(*, as_json: Json = False) -> None:
-    """Validate all pipeline and site files, and say what each would create.
+    """Validate all pipeline and site files and their suites, and say what each would create.
 
     Starts nothing and changes nothing. Exit code 2 when something is wrong; every error names
     the file, the line, the value, and what to write instead.
@@ -21,7 +22,10 @@ def check(*, as_json: Json = False) -> None:
     layout = settings.layout
     pipelines, sites = load_pipelines(layout), load_sites(layout)
     settings.local()
-    effects = [effects_of(pipeline, sites, layout) for pipeline in pipelines]
+    suites = check_quality(layout, pipelines)
+    effects = [
+        effects_of(pipeline, sites, layout, suites.get(pipeline.name)) for pipeline in pipelines
+    ]
     if as_json:
         print_json(
             {
@@ -45,6 +49,7 @@ def _print_effects(effects: Effects) -> None:
         *(("topic", topic) for topic in effects.topics),
         *((f"{layer} table", path) for layer, path in effects.tables.items()),
         *(("checkpoint", path) for path in effects.checkpoints),
+        *([("quality", effects.quality)] if effects.quality else []),
         ("job", f"{effects.queries} streaming queries, runner {effects.runner}"),
     ]
     for kind, what in rows:

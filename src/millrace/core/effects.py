@@ -5,6 +5,7 @@ from __future__ import annotations
 from millrace.core.layout import Layout
 from millrace.core.model import Frozen
 from millrace.core.pipeline import PipelineSpec
+from millrace.core.quality.compiled import CompiledSuite
 from millrace.core.references import sites_of
 from millrace.core.site import SiteSpec
 
@@ -19,9 +20,16 @@ class Effects(Frozen):
     tables: dict[str, str]
     checkpoints: tuple[str, ...]
     queries: int
+    # What its suite says of each row, and of batches; None: it names no suite.
+    quality: str | None = None
 
 
-def effects_of(pipeline: PipelineSpec, sites: list[SiteSpec], layout: Layout) -> Effects:
+def effects_of(
+    pipeline: PipelineSpec,
+    sites: list[SiteSpec],
+    layout: Layout,
+    suite: CompiledSuite | None = None,
+) -> Effects:
     mine = sites_of(pipeline, sites)
     return Effects(
         pipeline=pipeline.name,
@@ -35,6 +43,7 @@ def effects_of(pipeline: PipelineSpec, sites: list[SiteSpec], layout: Layout) ->
         tables=_tables(pipeline, layout),
         checkpoints=tuple(str(layout.checkpoint(pipeline.name, site.name)) for site in mine),
         queries=len(mine),
+        quality=suite.summary if suite else None,
     )
 
 

@@ -2,22 +2,66 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from pathlib import Path
+
 from millrace.core.columns import resolve_columns, resolve_event_time
+from millrace.core.errors import BadValueError, Place, SpecError, SpecErrors
 from millrace.core.layout import Layout
 from millrace.core.pipeline import PipelineSpec
+from millrace.core.quality.compiled import CompiledSuite, judged_columns
 from millrace.core.refine import RefineSpec
+from millrace.specs.suites import load_suite
 
 
 def load_refine(layout: Layout, pipeline: PipelineSpec) -> RefineSpec | None:
     """None for a pipeline without columns: it keeps bronze alone."""
     if not pipeline.columns:
         return None
+    suite = load_quality(layout, pipeline)
     return RefineSpec(
         format=pipeline.format,
         columns=resolve_columns(pipeline.columns),
         event_time=resolve_event_time(pipeline.columns, pipeline.event_time),
         schemas=_schemas(layout) if pipeline.format == "avro" else {},
+        rules=suite.rules if suite else (),
     )
+
+
+def load_quality(layout: Layout, pipeline: PipelineSpec) -> CompiledSuite | None:
+    """None for a pipeline that names no suite."""
+    if not pipeline.quality:
+        return None
+    file = layout.home / pipeline.quality
+    if not file.is_file():
+        there = ", ".join(f"expectations/{one.name}" for one in _suites(layout))
+        place = Place(layout.pipelines / f"{pipeline.name}.yaml")
+        problem = (
+            f"quality={pipeline.quality!r}: there is no such file; there are: {there or 'none'}"
+        )
+        raise SpecErrors([BadValueError(place, problem)])
+    return load_suite(file, judged_columns(resolve_columns(pipeline.columns)))
+
+
+def check_quality(layout: Layout, pipelines: Iterable[PipelineSpec]) -> dict[str, CompiledSuite]:
+    """The suites of all pipelines that name one; all that is wrong with them in one error."""
+    suites: dict[str, CompiledSuite] = {}
+    errors: list[SpecError] = []
+    for pipeline in pipelines:
+        try:
+            suite = load_quality(layout, pipeline)
+        except SpecErrors as found:
+            errors.extend(found.errors)
+        else:
+            if suite:
+                suites[pipeline.name] = suite
+    if errors:
+        raise SpecErrors(errors)
+    return suites
+
+
+def _suites(layout: Layout) -> list[Path]:
+    return sorted(layout.expectations.glob("*.json"))
 
 
 def _schemas(layout: Layout) -> dict[int, str]:

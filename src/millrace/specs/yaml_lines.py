@@ -46,7 +46,7 @@ def read_document(file: Path) -> Document:
             Place(file, 1), "holds no 'key: value' lines; every file needs 'name: ...'"
         )
     lines: dict[KeyPath, int] = {}
-    _note_lines(root, (), lines, file)
+    note_lines(root, (), lines, file)
     try:
         values = yaml.SafeLoader("").construct_document(root)
     except (yaml.YAMLError, ValueError) as error:
@@ -54,7 +54,8 @@ def read_document(file: Path) -> Document:
     return Document(file, values, lines)
 
 
-def _note_lines(node: yaml.Node, path: KeyPath, lines: dict[KeyPath, int], file: Path) -> None:
+def note_lines(node: yaml.Node, path: KeyPath, lines: dict[KeyPath, int], file: Path) -> None:
+    """Where each key below `node` stands; one that stands twice is an error."""
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
             here = (*path, key.value)
@@ -64,8 +65,8 @@ def _note_lines(node: yaml.Node, path: KeyPath, lines: dict[KeyPath, int], file:
                     place, f"'{key.value}' stands twice; it is in line {lines[here]} too"
                 )
             lines[here] = key.start_mark.line + 1
-            _note_lines(value, here, lines, file)
+            note_lines(value, here, lines, file)
     elif isinstance(node, yaml.SequenceNode):
         for number, item in enumerate(node.value):
             lines[(*path, number)] = item.start_mark.line + 1
-            _note_lines(item, (*path, number), lines, file)
+            note_lines(item, (*path, number), lines, file)
