@@ -15,6 +15,7 @@ from millrace.core.refine import RefineSpec, Rule
 _STAGE = "stage"  # that refused the row; null: none did
 # A declared column's name never begins so.
 _MESSAGE, _UNDECODABLE = "_message", "_undecodable"
+_RAW = {name: f"_{name}" for name in ("key", "headers", "value")}
 _MISTYPED, _MISSING, _BROKEN = "_mistyped", "_missing", "_broken"
 
 
@@ -25,7 +26,9 @@ def refine(rows: DataFrame, spec: RefineSpec) -> DataFrame:
     refused rows alone.
     """
     message = _decode(rows.sparkSession, spec)
-    decoded = rows.withColumn(_MESSAGE, message).select("*", f"{_MESSAGE}.*")
+    decoded = (
+        rows.withColumnsRenamed(_RAW).withColumn(_MESSAGE, message).select("*", f"{_MESSAGE}.*")
+    )
     timed = decoded.withColumn("event_time", _event_time(spec.event_time)).withColumn(
         "latency_ms", f.unix_millis("ingested_at") - f.unix_millis("event_time")
     )
@@ -46,10 +49,10 @@ def quarantine_rows(judged: DataFrame, spec: RefineSpec) -> DataFrame:
 
 def refused_rows(judged: DataFrame, spec: RefineSpec) -> DataFrame:
     """All of the rows for quarantine, with what is against each."""
-    names = [name for name, _ in silver.QUARANTINE]
+    columns = [f.col(_RAW.get(name, name)).alias(name) for name, _ in silver.QUARANTINE]
     # Only after a crash in the middle of a batch, with other rules before and after it.
     stage = f.coalesce(_STAGE, f.lit("earlier"))
-    return judged.withColumns({_STAGE: stage, "reasons": reasons(spec)}).select(names)
+    return judged.withColumns({_STAGE: stage, "reasons": reasons(spec)}).select(columns)
 
 
 def reasons(spec: RefineSpec) -> Column:
@@ -83,7 +86,7 @@ def _decode(session: SparkSession, spec: RefineSpec) -> Column:
         decoder = java.AvroDecoder(columns, json.dumps(spec.schemas))
     else:
         decoder = java.JsonDecoder(columns)
-    value = f.col("value")._jc  # noqa: SLF001 - as above
+    value = f.col(_RAW["value"])._jc  # noqa: SLF001 - as above
     return Column(decoder.apply(value, _struct(spec.columns)))
 
 

@@ -14,8 +14,8 @@ TYPES = ("string", "boolean", "int", "bigint", "double", "timestamp", "date")
 # One bit each in a row's masks.
 MOST = 63
 RESERVED = {
-    *("site", "topic", "partition", "offset", "kafka_time", "ingested_at", "day", "key"),
-    *("headers", "value", "event_time", "latency_ms", "payload", "stage", "reasons", "refused_at"),
+    *("site", "topic", "partition", "offset", "kafka_time", "ingested_at", "day"),
+    *("event_time", "latency_ms", "payload"),
 }
 _ALIASES = {"long": "bigint", "integer": "int", "bool": "boolean", "float": "double"}
 _PATH = re.compile(r"\$(\.[A-Za-z_][A-Za-z0-9_-]*)+")
@@ -71,6 +71,7 @@ def check_columns(
         raise ValueError(
             f"columns: {taken[0]!r} is a column of every silver table; take another name"
         )
+    _check_paths(columns)
     if len(columns) > MOST:
         raise ValueError(f"columns: {len(columns)} are more than {MOST}; the rest is in payload")
     if event_time and (event_time not in columns or columns[event_time].type != "timestamp"):
@@ -80,6 +81,18 @@ def check_columns(
         )
     if suite and not columns:
         raise ValueError("quality needs columns: a pipeline without them has no silver table")
+
+
+def _check_paths(columns: dict[str, ColumnSpec]) -> None:
+    whole = {spec.source: name for name, spec in columns.items()}
+    for name, spec in columns.items():
+        for depth in range(1, len(spec.path)):
+            outer = ".".join(("$", *spec.path[:depth]))
+            if outer in whole:
+                raise ValueError(
+                    f"columns: {name!r} comes from inside {outer}, which {whole[outer]!r} takes"
+                    " as a single value; a field is one or the other"
+                )
 
 
 def resolve_columns(columns: dict[str, ColumnSpec]) -> tuple[Column, ...]:

@@ -9,7 +9,7 @@ from millrace.core.lag import Offsets, batch_rows
 
 @dataclass(frozen=True)
 class Span:
-    """From `begin` up to, without, `end`; a partition without a beginning is meant from its first."""
+    """From `begin` up to, without, `end`; where a partition has no beginning, from its first."""
 
     site: str
     begin: Offsets
