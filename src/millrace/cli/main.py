@@ -10,6 +10,7 @@ from millrace.cli import stack
 from millrace.cli.check import check
 from millrace.cli.client import client
 from millrace.cli.maintain import maintain
+from millrace.cli.quality import quality
 from millrace.cli.simulate import simulate
 from millrace.cli.tail import tail
 from millrace.core.errors import MillraceError
@@ -30,6 +31,7 @@ for command in (
     tail,
     simulate,
     maintain,
+    quality,
 ):
     app.command()(command)
 

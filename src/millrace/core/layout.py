@@ -164,5 +164,9 @@ class Layout:
         """The folder of one run of a task: what was asked, its log, its result."""
         return self.job(pipeline) / "tasks" / name
 
+    def quality(self, pipeline: str) -> Path:
+        """How far its silver table was checked, and `latest`, the folder of the newest result."""
+        return self.job(pipeline) / "quality"
+
     def job_log(self, pipeline: str) -> Path:
         return self.logs / f"job-{pipeline}.log"

@@ -16,6 +16,8 @@ def read_json(file: Path) -> Document:
     try:
         text = file.read_text(encoding="utf-8")
         values = json.loads(text, parse_constant=_refuse_constant)
+        # Half of a pair of \uXXXX is JSON, but no text that could go anywhere.
+        json.dumps(values, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
         problem = f"this is not JSON: {error.msg} (column {error.colno})"
         raise BadValueError(Place(file, error.lineno), problem) from error

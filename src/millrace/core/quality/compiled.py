@@ -24,7 +24,8 @@ class CompiledSuite(Frozen):
     @property
     def summary(self) -> str:
         critical = sum(rule.severity == "critical" for rule in self.rules)
-        rows = f"{len(self.rules)} rules ({critical} critical)"
+        plural = "" if len(self.rules) == 1 else "s"
+        rows = f"{len(self.rules)} rule{plural} ({critical} critical)"
         return f"{rows}, {self.batch_level} on batches" if self.batch_level else rows
 
 

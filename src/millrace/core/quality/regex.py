@@ -21,11 +21,11 @@ def check_regex(pattern: str) -> str:
     found = _ONLY_PYTHON.search(plain.replace("\\\\", ""))
     if found:
         raise ValueError(f"{found.group()!r} is not supported in a regex; write it without")
+    _check_brackets(_ESCAPED.sub("x", plain))
     try:
         re.compile(plain)
     except (re.error, OverflowError, RecursionError) as error:
         raise ValueError(f"it is not a regular expression: {error}") from None
-    _check_brackets(_ESCAPED.sub("x", plain))
     return pattern
 
 

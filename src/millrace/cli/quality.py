@@ -1,0 +1,129 @@
+"""`millrace quality`: a suite over the rows that came since the last check."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from millrace.cli.maintain import find_pipeline
+from millrace.cli.output import Json, print_json
+from millrace.core.columns import resolve_columns
+from millrace.core.errors import MillraceError
+from millrace.core.job import plan_engine
+from millrace.core.layout import Layout
+from millrace.core.pipeline import PipelineSpec
+from millrace.core.quality.compiled import judged_columns
+from millrace.core.quality.task import QualityResult, QualitySpec
+from millrace.core.quality.verdict import SEVERITIES, Outcome
+from millrace.core.refine import Severity
+from millrace.settings import Settings
+from millrace.specs.refining import load_quality
+
+FAILED = 1
+
+
+def quality(
+    name: Annotated[str, typer.Argument(metavar="PIPELINE", help="A pipeline's name.")],
+    *,
+    from_version: Annotated[
+        int | None,
+        typer.Option(min=0, help="First commit; default is the one after the last check."),
+    ] = None,
+    to_version: Annotated[int | None, typer.Option(min=0, help="Last commit.")] = None,
+    fail_on: Annotated[
+        str, typer.Option(help="From which severity on it fails: critical, warning or info.")
+    ] = "critical",
+    as_json: Json = False,
+) -> None:
+    """Judge the new rows of silver by the pipeline's whole suite.
+
+    Exit code 0 when it passes, 1 when an expectation of that severity or a worse one is not met,
+    2 when it could not be done.
+    """
+    layout = Settings.from_env(os.environ).layout
+    pipeline = find_pipeline(layout, name)
+    result = _run(layout, pipeline, (from_version, to_version), _severity(fail_on))
+    if as_json:
+        shown = {"passed": result.passed, "worst": result.worst}
+        print_json({**shown, **result.model_dump(mode="json")})
+    else:
+        show(result, Console(highlight=False))
+    if not result.passed:
+        raise typer.Exit(FAILED)
+
+
+def _run(
+    layout: Layout,
+    pipeline: PipelineSpec,
+    versions: tuple[int | None, int | None],
+    fail_on: Severity,
+) -> QualityResult:
+    # The engine is imported by the command that needs it.
+    from millrace.local.tasks import new_task_folder, run_task
+    from millrace.state.checked import read_checked, remember
+
+    if load_quality(layout, pipeline) is None or pipeline.quality is None:
+        raise MillraceError(
+            f"pipeline {pipeline.name!r} has no suite; write 'quality: expectations/<name>.json'"
+            f" into {layout.pipelines / pipeline.name}.yaml"
+        )
+    state = layout.quality(pipeline.name)
+    task = QualitySpec(
+        pipeline=pipeline.name,
+        engine=plan_engine(pipeline, layout),
+        tables=layout.tables(pipeline.table),
+        folder=new_task_folder(layout, pipeline.name, "quality"),
+        suite=layout.home / pipeline.quality,
+        columns=tuple(judged_columns(resolve_columns(pipeline.columns))),
+        checked=read_checked(state),
+        from_version=versions[0],
+        to_version=versions[1],
+        fail_on=fail_on,
+    )
+    result = run_task(layout, "spark_jobs.quality", task, QualityResult, _progress)
+    remember(state, result.checked, task.folder)
+    return result
+
+
+def _severity(text: str) -> Severity:
+    for severity in SEVERITIES:
+        if severity == text:
+            return severity
+    raise MillraceError(f"--fail-on {text!r}: write {', '.join(SEVERITIES)}")
+
+
+def _progress(line: str) -> None:
+    sys.stderr.write(line + "\n")
+
+
+def show(result: QualityResult, console: Console) -> None:
+    """What a person reads."""
+    if not result.rows:
+        console.print(f"nothing new since version {result.to_version}: passed")
+        return
+    table = Table()
+    for title in ("", "severity", "about", "expectation", "against it", "seen"):
+        table.add_column(title, overflow="fold")
+    for one in result.outcomes:
+        table.add_row(*_cells(one))
+    console.print(table)
+    note = f" ({result.note})" if result.note else ""
+    console.print(f"{result.rows} rows, {result.span}{note}", soft_wrap=True, markup=False)
+    verdict = "passed" if result.passed else f"failed: {result.worst}"
+    console.print(f"{verdict}; page: {result.page}", soft_wrap=True, markup=False)
+
+
+def _cells(one: Outcome) -> tuple[Text, ...]:
+    """What came from messages is text and never rich's markup."""
+    state = Text("passed", "green") if one.passed else Text("failed", "red")
+    against = "" if one.unexpected is None else f"{one.unexpected} of {one.rows}"
+    first = one.samples[0].values.values() if one.samples else ()
+    seen = one.error or one.observed or ", ".join(first)
+    kind = one.type.removeprefix("expect_")
+    return state, *(Text(cell) for cell in (one.severity, one.subject, kind, against, seen))

@@ -1,0 +1,98 @@
+"""A result as one HTML page that needs nothing else: no script, no image, no network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+
+from millrace.core.quality.task import QualityResult
+from millrace.core.quality.verdict import Outcome, Sample
+
+_STYLE = """
+:root { color-scheme: light dark; font: 15px/1.5 system-ui, sans-serif; }
+body { max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
+h1 { font-size: 1.4rem; } .passed { color: #18794e; } .failed { color: #ce2c31; }
+table { border-collapse: collapse; width: 100%; }
+th, td { text-align: left; vertical-align: top; padding: .35rem .6rem; }
+td { border-top: 1px solid #8884; }
+td.number { text-align: right; font-variant-numeric: tabular-nums; }
+code { font-size: .9em; overflow-wrap: anywhere; } small { opacity: .75; }
+""".strip()
+_HEADS = ("", "severity", "about", "expectation", "rows against it", "seen")
+
+
+def render(result: QualityResult) -> str:
+    state = "passed" if result.passed else "failed"
+    title = f"{result.suite} on {result.pipeline}: {state}"
+    return "\n".join(
+        (
+            "<!doctype html>",
+            '<html lang="en"><head><meta charset="utf-8">',
+            '<meta http-equiv="Content-Security-Policy"'
+            " content=\"default-src 'none'; style-src 'unsafe-inline'\">",
+            '<meta name="viewport" content="width=device-width">',
+            f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body>",
+            f'<h1>{escape(result.suite)} on {escape(result.pipeline)}: <span class="{state}">'
+            f"{state}</span></h1>",
+            *(f"<p>{escape(line)}</p>" for line in _summary(result)),
+            *_table(result.outcomes),
+            "</body></html>",
+        )
+    )
+
+
+def _summary(result: QualityResult) -> Iterable[str]:
+    yield f"{result.rows} rows of {result.table}, {result.span}"
+    if result.note:
+        yield f"All of them: {result.note}."
+    failed = sum(not one.passed for one in result.outcomes)
+    worst = f", the worst of them {result.worst}" if result.worst else ""
+    yield (
+        f"{len(result.outcomes)} expectations, {failed} not met{worst};"
+        f" a check fails from {result.fail_on} on."
+    )
+    yield f"Checked at {result.checked_at.isoformat(timespec='seconds')} in {result.seconds} s"
+
+
+def _table(outcomes: tuple[Outcome, ...]) -> Iterable[str]:
+    if not outcomes:
+        return
+    yield "<table><thead><tr>" + "".join(f"<th>{head}</th>" for head in _HEADS) + "</tr></thead>"
+    for one in sorted(outcomes, key=lambda outcome: outcome.passed):
+        yield _row(one)
+    yield "</table>"
+
+
+def _row(one: Outcome) -> str:
+    state = "passed" if one.passed else "failed"
+    arguments = ", ".join(f"{key}={value}" for key, value in one.arguments.items())
+    cells = (
+        f'<td class="{state}">{state}</td>',
+        f"<td>{one.severity}</td>",
+        f"<td><code>{escape(one.subject)}</code></td>",
+        f"<td>{escape(one.type)}<br><code>{escape(arguments)}</code>"
+        f"<br><small>{escape(one.description)}</small></td>",
+        f'<td class="number">{_count(one)}</td>',
+        f"<td>{_seen(one)}</td>",
+    )
+    return "<tr>" + "".join(cells) + "</tr>"
+
+
+def _count(one: Outcome) -> str:
+    if one.unexpected is None:
+        return ""
+    return f"{one.unexpected} of {one.rows}<br>{one.unexpected_percent or 0:.3g} %"
+
+
+def _seen(one: Outcome) -> str:
+    if one.error:
+        return f"could not be judged: <code>{escape(one.error)}</code>"
+    if one.observed is not None:
+        return f"<code>{escape(one.observed)}</code>"
+    return "<br>".join(_sample(sample) for sample in one.samples)
+
+
+def _sample(sample: Sample) -> str:
+    values = ", ".join(f"{key}={value}" for key, value in sample.values.items())
+    where = "/".join(sample.at.values())
+    return f"<code>{escape(values)}</code> <small>{escape(where)}</small>"
