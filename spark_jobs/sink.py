@@ -57,23 +57,30 @@ class BatchSink:
         span = self._span(batch_id)
         rows = bronze_rows(records, self.site).coalesce(_file_count(span))
         added = self._append(rows, self.tables.bronze, batch_id)
-        if self.refine is None or (added and not added.count()):
+        if self.refine is None:
             return
-        source = added.rows(rows.sparkSession) if added else self._stored(rows.sparkSession, span)
-        judged = refine(source, self.refine)
-        accepted = self._append(silver_rows(judged, self.refine), self.tables.silver, batch_id)
-        if accepted is None:
-            self._finish_quarantine(rows.sparkSession, span, batch_id)
-        elif added is None or accepted.count() < added.count():
-            refused = quarantine_rows(judged, self.refine)
-            self._append(refused, self.tables.quarantine, batch_id)
+        if added is None:
+            again = read_span(rows.sparkSession, self.tables.bronze, span)
+            self._refine(again, self.refine, span, batch_id, count=None)
+        elif added.count():
+            new = added.rows(rows.sparkSession)
+            self._refine(new, self.refine, span, batch_id, count=added.count())
 
-    def _finish_quarantine(self, spark: SparkSession, span: Span, batch_id: int) -> None:
-        """What silver did not take, whatever the rules say today."""
-        silver = read_span(spark, self.tables.silver, span).select(*COORDINATES)
-        left = read_span(spark, self.tables.bronze, span).join(silver, [*COORDINATES], "left_anti")
-        refused = refused_rows(refine(left, self.refine), self.refine)
-        self._append(refused, self.tables.quarantine, batch_id)
+    def _refine(
+        self, rows: DataFrame, spec: RefineSpec, span: Span, batch_id: int, count: int | None
+    ) -> None:
+        judged = refine(rows, spec)
+        accepted = self._append(silver_rows(judged, spec), self.tables.silver, batch_id)
+        if accepted is None:
+            self._append(self._left_over(rows, spec, span), self.tables.quarantine, batch_id)
+        elif accepted.count() != count:
+            self._append(quarantine_rows(judged, spec), self.tables.quarantine, batch_id)
+
+    def _left_over(self, rows: DataFrame, spec: RefineSpec, span: Span) -> DataFrame:
+        """What silver did not take before a crash, whatever the rules say today."""
+        silver = read_span(rows.sparkSession, self.tables.silver, span).select(*COORDINATES)
+        left = rows.join(silver, [*COORDINATES], "left_anti")
+        return refused_rows(refine(left, spec), spec)
 
     def _append(self, rows: DataFrame, table: str, batch_id: int) -> Appended | None:
         return append_once(rows, table, self.checkpoint.query_id(), batch_id)

@@ -1,0 +1,143 @@
+"""One batch, three tables: whole after a crash at every step, also under other rules."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from millrace.core.columns import Column
+from millrace.core.engine import Tables
+from millrace.core.refine import RefineSpec, Rule
+from millrace.state.checkpoint import Checkpoint
+from spark_jobs import sink
+from spark_jobs.refined_tables import ensure_refined_tables
+from spark_jobs.sink import BatchSink, Fence
+from tests.spark.test_sink import RECORDS, make_empty
+
+NOON = datetime(2026, 11, 18, 12, tzinfo=UTC)
+COLUMNS = (Column(name="value", type="double", path=("value",), required=True),)
+STRICT = Rule(id="small", severity="critical", broken="coalesce(value > 5, false)")
+SPEC = RefineSpec(format="json", columns=COLUMNS, rules=(STRICT,))
+Where = dict[str, list[int]]
+
+
+class CrashError(Exception):
+    pass
+
+
+@pytest.fixture
+def batch(spark: SparkSession, tmp_path: Path) -> BatchSink:
+    """The first batch of a new checkpoint: offsets 0 to 9 of one partition."""
+    tables = Tables(**{layer: str(tmp_path / layer) for layer in Tables.model_fields})
+    make_empty(Path(tables.bronze), spark)
+    ensure_refined_tables(spark, tables, SPEC)
+    folder = tmp_path / "checkpoint"
+    (folder / "offsets").mkdir(parents=True)
+    (folder / "metadata").write_text(json.dumps({"id": "writer"}))
+    (folder / "offsets" / "0").write_text('v1\n{}\n{"t": {"0": 10}}')
+    (tmp_path / "generations").mkdir()
+    (tmp_path / "generations" / "1").touch()
+    fence = Fence(tmp_path / "generations", 1)
+    return BatchSink("plant-a", tables, SPEC, Checkpoint(folder), fence)
+
+
+@pytest.fixture
+def records(spark: SparkSession) -> DataFrame:
+    """Values 0 to 9; one of them is nothing that can be read."""
+    values = [json.dumps({"value": n}).encode() for n in range(9)]
+    rows = [(b"k", v, "t", 0, n, NOON, 1, None) for n, v in enumerate([*values, b"broken"])]
+    return spark.createDataFrame(rows, RECORDS)
+
+
+def crash_at(monkeypatch: pytest.MonkeyPatch, table: str) -> None:
+    append = sink.append_once
+
+    def crash(rows: DataFrame, to: str, writer: str, number: int) -> sink.Appended | None:
+        if to == table:
+            raise CrashError
+        return append(rows, to, writer, number)
+
+    monkeypatch.setattr(sink, "append_once", crash)
+
+
+def contents(spark: SparkSession, tables: Tables) -> Where:
+    return {
+        layer: sorted(r.offset for r in spark.read.format("delta").load(path).collect())
+        for layer, path in tables
+    }
+
+
+WHOLE = {"bronze": list(range(10)), "silver": list(range(6)), "quarantine": [6, 7, 8, 9]}
+
+
+def test_every_row_is_in_silver_or_in_quarantine(
+    batch: BatchSink, records: DataFrame, spark: SparkSession
+) -> None:
+    batch(records, 0)
+    assert contents(spark, batch.tables) == WHOLE
+    quarantine = spark.read.format("delta").load(batch.tables.quarantine)
+    assert Counter(row.stage for row in quarantine.collect()) == {"rule": 3, "decode": 1}
+
+
+def test_a_repeated_batch_changes_nothing(
+    batch: BatchSink, records: DataFrame, spark: SparkSession
+) -> None:
+    batch(records, 0)
+    batch(records, 0)
+    assert contents(spark, batch.tables) == WHOLE
+
+
+@pytest.mark.parametrize("layer", ["silver", "quarantine"])
+def test_a_batch_goes_on_where_a_crash_interrupted_it(
+    batch: BatchSink,
+    records: DataFrame,
+    spark: SparkSession,
+    monkeypatch: pytest.MonkeyPatch,
+    layer: str,
+) -> None:
+    with monkeypatch.context() as patch:
+        crash_at(patch, getattr(batch.tables, layer))
+        with pytest.raises(CrashError):
+            batch(records, 0)
+    batch(records, 0)
+    assert contents(spark, batch.tables) == WHOLE
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda spec: spec.model_copy(update={"rules": ()}),
+        lambda spec: spec.model_copy(
+            update={"rules": (STRICT.model_copy(update={"broken": "value > 2"}),)}
+        ),
+    ],
+    ids=["looser", "stricter"],
+)
+def test_other_rules_after_a_crash_neither_lose_nor_double_a_row(
+    batch: BatchSink,
+    records: DataFrame,
+    spark: SparkSession,
+    monkeypatch: pytest.MonkeyPatch,
+    change: Callable[[RefineSpec], RefineSpec],
+) -> None:
+    with monkeypatch.context() as patch:
+        crash_at(patch, batch.tables.quarantine)
+        with pytest.raises(CrashError):
+            batch(records, 0)
+    replace(batch, refine=change(SPEC))(records, 0)
+    assert contents(spark, batch.tables) == WHOLE
+
+
+def test_a_batch_of_good_rows_makes_no_commit_in_quarantine(
+    batch: BatchSink, records: DataFrame, spark: SparkSession
+) -> None:
+    batch(records.where("offset < 5"), 0)
+    log = Path(batch.tables.quarantine) / "_delta_log"
+    assert [file.stem[-1] for file in log.glob("*.json")] == ["0"]
