@@ -53,7 +53,7 @@ def _print_effects(effects: Effects) -> None:
         ("job", f"{effects.queries} streaming queries, runner {effects.runner}"),
     ]
     for kind, what in rows:
-        print_line(f"  {kind:<13} {what}")
+        print_line(f"  {kind:<17} {what}")
 
 
 def _count(things: Sequence[object], noun: str) -> str:

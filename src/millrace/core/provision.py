@@ -156,9 +156,15 @@ def wanted_for_site(site: SiteSpec, pipelines: Iterable[PipelineSpec]) -> Wanted
     names = sorted(partitions)
     return Wanted(
         users=(INGEST, APP, SIMULATOR),
-        topics=tuple(Topic(name=name, partitions=partitions[name]) for name in names),
+        topics=tuple(
+            Topic(name=name, partitions=partitions[name], settings=_BROKERS_CLOCK) for name in names
+        ),
         acls=(*_ingest_acls(names), *_app_acls(names), *_simulator_acls(names)),
     )
+
+
+# A record's time, and with it its day in the lake, is the broker's: no device's clock moves it.
+_BROKERS_CLOCK = {"message.timestamp.type": "LogAppendTime"}
 
 
 def _ingest_acls(topics: list[str]) -> list[Acl]:
