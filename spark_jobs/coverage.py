@@ -37,28 +37,32 @@ def rows_in(table: str) -> str:
     return f"{table}_rows"
 
 
-def ranges_of(words: DataFrame, mask: Column) -> dict[Part, Ranges]:
-    """The offsets whose bits are set. Full words come as few rows; the others one by one."""
-    masks = words.select(*_PART, "word", mask.alias("mask")).where("mask != 0")
-    in_order = Window.partitionBy(*_PART).orderBy("word")
-    full = masks.where(f.col("mask") == _FULL)
-    island = (f.col("word") - f.row_number().over(in_order)).alias("island")
+def ranges_of(words: DataFrame, masks: Mapping[str, str]) -> dict[str, dict[Part, Ranges]]:
+    """For each name the offsets whose bits are set in its mask, in one pass.
+
+    Neighbouring full words come as one row; the others one by one.
+    """
+    listed = ", ".join(f"'{name}', {mask}" for name, mask in masks.items())
+    stacked = words.selectExpr(*_PART, "word", f"stack({len(masks)}, {listed}) as (name, mask)")
+    is_full = f.col("mask") == _FULL
+    in_order = Window.partitionBy("name", *_PART, is_full).orderBy("word")
+    run = f.when(is_full, f.col("word") - f.row_number().over(in_order)).otherwise(f.col("word"))
     runs = (
-        full.select(*_PART, "word", island)
-        .groupBy(*_PART, "island")
+        stacked.where("mask != 0")
+        .select("name", *_PART, "word", "mask", run.alias("run"))
+        .groupBy("name", *_PART, "run", "mask")
         .agg(f.min("word").alias("first"), f.max("word").alias("last"))
-        .select(*_PART, "first", "last", f.lit(_FULL).cast("bigint").alias("mask"))
+        .orderBy("name", *_PART)
     )
-    partial = masks.where(f.col("mask") != _FULL).selectExpr(
-        *_PART, "word as first", "word as last", "mask"
-    )
-    rows = runs.unionAll(partial).orderBy(*_PART).toLocalIterator()
-    return {part: ranges_of_words(_words(group)) for part, group in groupby(rows, _part)}
+    found: dict[str, dict[Part, Ranges]] = {name: {} for name in masks}
+    for (name, part), rows in groupby(runs.toLocalIterator(), _key):
+        found[name][part] = ranges_of_words(_words(rows))
+    return found
 
 
 def _words(rows: Iterator[Row]) -> Iterator[tuple[int, int, int]]:
     return ((row["first"], row["last"], row["mask"]) for row in rows)
 
 
-def _part(row: Row) -> Part:
-    return Part(row["site"], row["topic"], row["partition"])
+def _key(row: Row) -> tuple[str, Part]:
+    return row["name"], Part(row["site"], row["topic"], row["partition"])

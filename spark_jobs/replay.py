@@ -35,14 +35,7 @@ def replay(spark: SparkSession, task: ReplaySpec) -> ReplayResult:
 
 def _parts(plans: Mapping[Part, PartPlan], view: View) -> tuple[PartResult, ...]:
     return tuple(
-        part_result(
-            part,
-            plan,
-            view.records.get(part, 0),
-            in_bronze=view.in_bronze.get(part, ()),
-            missing_bronze=view.missing_bronze.get(part, ()),
-            missing_refined=view.missing_refined.get(part, ()),
-        )
+        part_result(part, plan, {name: of_all.get(part, ()) for name, of_all in view.found.items()})
         for part, plan in sorted(plans.items())
     )
 
@@ -50,17 +43,17 @@ def _parts(plans: Mapping[Part, PartPlan], view: View) -> tuple[PartResult, ...]
 def _add(spark: SparkSession, task: ReplaySpec, view: View) -> dict[str, int]:
     """Nothing is written where nothing is missing."""
     added = {}
-    if view.missing_bronze:
+    if view.of("missing_bronze"):
         say("adding to bronze")
         added["bronze"] = _add_to_bronze(spark, task, view)
-    if task.refine and view.missing_refined:
+    if task.refine and view.of("missing_refined"):
         say("adding to silver and quarantine")
         added |= _add_refined(spark, task, task.refine, view)
     return added
 
 
 def _add_to_bronze(spark: SparkSession, task: ReplaySpec, view: View) -> int:
-    wanted = _hulls(view.missing_bronze)
+    wanted = _hulls(view.of("missing_bronze"))
     rows = read_spans(spark, task.pipeline, task.inputs, wanted)
     if rows is None:
         return 0
@@ -71,7 +64,7 @@ def _add_to_bronze(spark: SparkSession, task: ReplaySpec, view: View) -> int:
 def _add_refined(
     spark: SparkSession, task: ReplaySpec, spec: RefineSpec, view: View
 ) -> dict[str, int]:
-    wanted = _hulls(view.missing_refined)
+    wanted = _hulls(view.of("missing_refined"))
     missing = f"{in_ranges(wanted)} AND {on_days(view.days)} AND {since_day(task.refined_from)}"
     held = view.refined(spark, task).where(in_ranges(wanted))
     bronze = spark.read.format("delta").load(task.tables.bronze).where(missing)

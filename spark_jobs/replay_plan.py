@@ -14,8 +14,8 @@ from millrace.core.errors import MillraceError
 from millrace.core.job import SiteInput
 from millrace.core.lag import Bounds, Partition
 from millrace.core.replay import PartPlan, ReplaySpec, Window, owned_from, plan_part
-from millrace.state.checkpoint import Checkpoint
 from spark_jobs.broker import Broker
+from spark_jobs.ends import committed_ends
 
 _PART = ("site", "topic", "partition")
 
@@ -26,15 +26,9 @@ def plan_parts(spark: SparkSession, task: ReplaySpec) -> dict[Part, PartPlan]:
     return dict(plan(task, bronze))
 
 
-def committed_ends(site: SiteInput) -> dict[Partition, int]:
-    """Up to where all tables of the pipeline are written."""
-    checkpoint = Checkpoint(site.checkpoint)
-    return checkpoint.offsets(checkpoint.last_commit())
-
-
 def _from_brokers(task: ReplaySpec, bronze: DataFrame) -> Iterator[tuple[Part, PartPlan]]:
     for site in task.inputs:
-        committed = committed_ends(site)
+        committed = committed_ends(task, site.checkpoint)
         for part, (held, window) in _ask_broker(task, site, bronze).items():
             yield part, plan_part(window, owned_from(committed, part), held)
 
@@ -99,7 +93,7 @@ def _ends_before(bronze: DataFrame, since: datetime) -> dict[Part, int]:
 
 
 def _from_bronze(task: ReplaySpec, bronze: DataFrame) -> Iterator[tuple[Part, PartPlan]]:
-    ends = {site.site: committed_ends(site) for site in task.inputs}
+    ends = {site.site: committed_ends(task, site.checkpoint) for site in task.inputs}
     for part, window in _stored_windows(task, bronze).items():
         yield part, plan_part(window, owned_from(ends[part.site], part), held=None)
 

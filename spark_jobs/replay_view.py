@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import date
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as f
 
 from millrace.core.coordinates import Part, in_ranges, on_days, since_day
 from millrace.core.ranges import Range, Ranges, hull
@@ -20,14 +19,23 @@ from spark_jobs.task import say
 _ADDRESS = [*COORDINATES, "day"]
 
 
+_MASKS = {
+    "records": "offered | bronze",
+    "in_bronze": "bronze",
+    "missing_bronze": "offered & ~bronze",
+    "missing_refined": "due & ~refined",
+}
+
+
 @dataclass(frozen=True)
 class View:
     # Of all the records of the span: where else they would be, nobody has to look.
     days: frozenset[date]
-    records: Mapping[Part, int]
-    in_bronze: Mapping[Part, Ranges]
-    missing_bronze: Mapping[Part, Ranges]
-    missing_refined: Mapping[Part, Ranges]
+    # By the names of `_MASKS`.
+    found: Mapping[str, Mapping[Part, Ranges]]
+
+    def of(self, what: str) -> Mapping[Part, Ranges]:
+        return self.found.get(what, {})
 
     def refined(self, spark: SparkSession, task: ReplaySpec) -> DataFrame:
         """The coordinates that silver or quarantine have on these days."""
@@ -52,19 +60,8 @@ def look(spark: SparkSession, task: ReplaySpec, plans: Mapping[Part, PartPlan]) 
     held = {"offered": offered or on_them, "bronze": on_them, "due": due}
     if task.refine:
         held["refined"] = refined_rows(spark, task, days).where(in_ranges(windows))
-    return _view(words_of(held).persist(), days, is_refined=task.refine is not None)
-
-
-def _view(words: DataFrame, days: frozenset[date], *, is_refined: bool) -> View:
-    view = View(
-        days=days,
-        records=_records(words),
-        in_bronze=ranges_of(words, f.col("bronze")),
-        missing_bronze=ranges_of(words, f.expr("offered & ~bronze")),
-        missing_refined=ranges_of(words, f.expr("due & ~refined")) if is_refined else {},
-    )
-    words.unpersist()
-    return view
+    masks = {name: mask for name, mask in _MASKS.items() if task.refine or "refined" not in mask}
+    return View(days, ranges_of(words_of(held), masks))
 
 
 def _offered(
@@ -80,12 +77,6 @@ def _offered(
         return None
     # The broker sends whole records, whatever is asked of them: once is enough.
     return rows.where(since_day(task.bronze_from)).select(*_ADDRESS).persist()
-
-
-def _records(words: DataFrame) -> dict[Part, int]:
-    either = f.bit_count(f.expr("offered | bronze"))
-    rows = words.groupBy("site", "topic", "partition").agg(f.sum(either).alias("records")).collect()
-    return {Part(row.site, row.topic, row.partition): row.records for row in rows}
 
 
 def read_table(spark: SparkSession, table: str) -> DataFrame:

@@ -27,6 +27,10 @@ def parse_day(option: str, text: str) -> date:
         ) from error
 
 
-def first_kept_day(keep: timedelta | None, today: date) -> date | None:
+def first_kept_day(keep: timedelta | None, now: datetime) -> date | None:
     """Rows of earlier days may be deleted already; None where rows stay for ever."""
-    return today - keep if keep else None
+    return (now.astimezone(UTC) - keep).date() if keep else None
+
+
+def latest_of(*days: date | None) -> date | None:
+    return max((day for day in days if day), default=None)

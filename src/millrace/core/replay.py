@@ -7,6 +7,7 @@ touched the same offsets would double them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Literal
@@ -133,22 +134,14 @@ class PartResult(Frozen):
         return Part(self.site, self.topic, self.partition)
 
 
-def part_result(
-    part: Part,
-    plan: PartPlan,
-    records: int,
-    *,
-    in_bronze: Ranges,
-    missing_bronze: Ranges,
-    missing_refined: Ranges,
-) -> PartResult:
+def part_result(part: Part, plan: PartPlan, found: Mapping[str, Ranges]) -> PartResult:
     return PartResult(
         **part._asdict(),
         looked_at=plan.window[0] if plan.window else None,
-        records=records,
-        missing_bronze=missing_bronze,
-        missing_refined=missing_refined,
-        gone=without(plan.gone, in_bronze),
+        records=count(found["records"]),
+        missing_bronze=found["missing_bronze"],
+        missing_refined=found.get("missing_refined", ()),
+        gone=without(plan.gone, found["in_bronze"]),
         left=plan.left,
     )
 

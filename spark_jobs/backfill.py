@@ -1,0 +1,115 @@
+"""Makes silver and quarantine of some days anew from bronze, beside the stream.
+
+python -m spark_jobs.backfill TASK.json
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Mapping
+
+from pyspark.sql import DataFrame, SparkSession
+
+from millrace.core.backfill import BackfillResult, BackfillSpec, DayRows, settled_rows
+from millrace.core.errors import MillraceError
+from millrace.core.ranges import show
+from spark_jobs.agreement import Found, disagreements, rows_by_day
+from spark_jobs.ends import committed_ends
+from spark_jobs.fill import CONFLICTS
+from spark_jobs.refine import quarantine_rows, refine, silver_rows
+from spark_jobs.refined_tables import ensure_refined_tables
+from spark_jobs.task import run_task, say
+
+log = logging.getLogger(__name__)
+
+_TRIES = 5
+
+
+class UnsettledError(MillraceError):
+    """Other tasks change the same rows faster than they can be made anew."""
+
+
+class LostBronzeError(MillraceError):
+    def __init__(self, found: Found) -> None:
+        super().__init__(
+            f"bronze has no rows any more for {_where(found, 'orphaned')}, which silver or"
+            " quarantine have: a backfill would delete these; replay them from Kafka first"
+        )
+
+
+def backfill(spark: SparkSession, task: BackfillSpec) -> BackfillResult:
+    ensure_refined_tables(spark, task.tables, task.refine)
+    ends = {site: committed_ends(task, where) for site, where in task.checkpoints.items()}
+    settled = settled_rows(task.first, task.last, ends)
+    before = _look(spark, task, settled)
+    _refuse_to_lose(disagreements(before))
+    counts = _counted(before)
+    if task.dry_run:
+        return BackfillResult(dry_run=True, before=counts, after=_foreseen(before, task))
+    _make_anew(spark, task, settled)
+    after = _counted(_look(spark, task, settled))
+    return BackfillResult(dry_run=False, before=counts, after=after)
+
+
+def _make_anew(spark: SparkSession, task: BackfillSpec, settled: str) -> None:
+    for number in range(1, _TRIES + 1):
+        try:
+            _replace(spark, task, settled)
+        except CONFLICTS as error:
+            log.info("a table changed meanwhile: %s", str(error).split("\n")[0])
+            continue
+        # A replay may have added to bronze and silver after bronze was read.
+        found = disagreements(_look(spark, task, settled))
+        if not any(found.values()):
+            return
+        say(f"changed meanwhile, once more ({number} of {_TRIES})")
+    raise UnsettledError(
+        f"silver and quarantine still differ from bronze after {_TRIES} tries: another replay,"
+        " backfill or maintenance is at work; run this again after it"
+    )
+
+
+def _replace(spark: SparkSession, task: BackfillSpec, settled: str) -> None:
+    """One commit for each table. After a crash between them a second run puts it right."""
+    judged = refine(_table(spark, task.tables.bronze).where(settled), task.refine)
+    for layer, rows_of in (("silver", silver_rows), ("quarantine", quarantine_rows)):
+        say(f"replacing {task.first} to {task.last} in {layer}")
+        rows = rows_of(judged, task.refine)
+        write = rows.write.format("delta").mode("overwrite").option("replaceWhere", settled)
+        write.save(getattr(task.tables, layer))
+
+
+def _look(spark: SparkSession, task: BackfillSpec, settled: str) -> dict[str, DataFrame]:
+    return {layer: _table(spark, location).where(settled) for layer, location in task.tables}
+
+
+def _refuse_to_lose(found: Found) -> None:
+    if found["orphaned"]:
+        raise LostBronzeError(found)
+
+
+def _where(found: Found, what: str) -> str:
+    return "; ".join(f"{part} {show(ranges)}" for part, ranges in sorted(found[what].items()))
+
+
+def _counted(tables: Mapping[str, DataFrame]) -> tuple[DayRows, ...]:
+    return tuple(DayRows(**row.asDict()) for row in rows_by_day(tables).collect())
+
+
+def _foreseen(tables: Mapping[str, DataFrame], task: BackfillSpec) -> tuple[DayRows, ...]:
+    judged = refine(tables["bronze"], task.refine)
+    silver, quarantine = silver_rows(judged, task.refine), quarantine_rows(judged, task.refine)
+    return _counted({"bronze": tables["bronze"], "silver": silver, "quarantine": quarantine})
+
+
+def _table(spark: SparkSession, location: str) -> DataFrame:
+    return spark.read.format("delta").load(location)
+
+
+def main() -> int:
+    return run_task(BackfillSpec, backfill)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
