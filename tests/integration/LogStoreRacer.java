@@ -10,25 +10,21 @@ import org.apache.hadoop.fs.Path;
 /**
  * One of several JVMs that want the same versions of one log at the same moments.
  *
- * <p>CLASS LOG NAME VERSIONS SLOT_MS SETTINGS: says `ready`, is told on its input when to begin, and says of each
- * version `acked`, `refused` or `failed`.
+ * <p>CLASS LOG NAME SETTINGS: for each line of its input the next version; says `acked`, `refused` or
+ * `failed` of it.
  */
 public final class LogStoreRacer {
   public static void main(String[] words) throws Exception {
-    Configuration settings = read(words[5]);
+    Configuration settings = read(words[3]);
     LogStore store =
         (LogStore) Class.forName(words[0]).getConstructor(Configuration.class).newInstance(settings);
     Path log = new Path(words[1]);
     String name = words[2];
-    long slotMs = Long.parseLong(words[4]);
-    for (int warm = 0; warm < 20; warm++) {
-      Path own = new Path(log, String.format("_warm-%s-%d.json", name, warm));
-      store.write(own, List.of("warm").iterator(), true, settings);
-    }
+    store.write(new Path(log, "warm-" + name), List.of("warm").iterator(), true, settings);
     System.out.println("ready");
-    long begin = new Scanner(System.in).nextLong();
-    for (long version = 0; version < Long.parseLong(words[3]); version++) {
-      Thread.sleep(Math.max(0, begin + version * slotMs - System.currentTimeMillis()));
+    Scanner starts = new Scanner(System.in);
+    for (long version = 0; starts.hasNextLine(); version++) {
+      starts.nextLine();
       System.out.println(tryToWrite(store, log, name, version, settings));
     }
   }
@@ -41,7 +37,7 @@ public final class LogStoreRacer {
     try {
       store.write(place, lines.iterator(), false, settings);
     } catch (FileAlreadyExistsException taken) {
-      return "refused " + version;
+      return "refused " + version + " " + (System.nanoTime() - began) / 1_000;
     } catch (Exception error) {
       return "failed " + version + " " + error;
     }

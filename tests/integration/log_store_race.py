@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -12,78 +11,82 @@ from pathlib import Path
 CHECKOUT = Path(__file__).parents[2]
 PYSPARK_JARS = CHECKOUT / ".venv-lake/lib/python3.11/site-packages/pyspark/jars"
 CLASS_PATH = f"{PYSPARK_JARS}/*:{CHECKOUT}/.jars/spark/*:{CHECKOUT}/.jars/jvm/*"
-_JAVA = ("java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 RACERS = ("red", "green", "blue")
 
 
 @dataclass
 class Outcome:
-    """What one racer was told of each version."""
+    """What one racer was told of each version, and after how many microseconds."""
 
     name: str
-    acked: dict[int, int] = field(default_factory=dict)  # version -> microseconds
-    refused: list[int] = field(default_factory=list)
+    acked: dict[int, int] = field(default_factory=dict)
+    refused: dict[int, int] = field(default_factory=dict)
     failed: list[str] = field(default_factory=list)
 
-    @classmethod
-    def parse(cls, name: str, text: str) -> Outcome:
-        outcome = cls(name)
-        for line in text.splitlines():
-            verdict, _, rest = line.partition(" ")
-            if verdict == "acked":
-                version, took_us = rest.split()
-                outcome.acked[int(version)] = int(took_us)
-            elif verdict == "refused":
-                outcome.refused.append(int(rest))
-            elif verdict == "failed":
-                outcome.failed.append(rest)
-        return outcome
+    def note(self, line: str) -> None:
+        verdict, _, rest = line.strip().partition(" ")
+        if verdict in ("acked", "refused"):
+            version, took_us = rest.split()
+            getattr(self, verdict)[int(version)] = int(took_us)
+        else:
+            self.failed.append(line)
+
+
+@dataclass
+class Racer:
+    name: str
+    process: subprocess.Popen[str]
+
+    def write(self, line: str) -> None:
+        assert self.process.stdin
+        self.process.stdin.write(line)
+        self.process.stdin.flush()
+
+    def read(self) -> str:
+        assert self.process.stdout
+        return self.process.stdout.readline()
 
 
 @dataclass(frozen=True)
 class Race:
+    """Version after version, all racers start at once, and the next when all have their answer."""
+
     store: str
     log: str
     # Java classes of the racer, and its Hadoop settings as a properties file.
     classes: Path
     settings: Path
+    java_options: tuple[str, ...] = ()
     versions: int = 200
-    slot_ms: int = 10
 
     def run(self) -> list[Outcome]:
+        outcomes = {name: Outcome(name) for name in RACERS}
         with ExitStack() as stack:
-            racers = {name: stack.enter_context(self._racer(name)) for name in RACERS}
-            for racer in racers.values():
-                assert racer.stdout
-                assert racer.stdout.readline() == "ready\n", racer.stdout.read()
-            begin = f"{int(time.time() * 1000) + 200}\n"
-            for racer in racers.values():
-                assert racer.stdin
-                racer.stdin.write(begin)
-                racer.stdin.flush()
-            return [Outcome.parse(name, _rest(racer)) for name, racer in racers.items()]
+            racers = [stack.enter_context(self._racer(name)) for name in RACERS]
+            assert [racer.read() for racer in racers] == ["ready\n"] * len(racers)
+            for _ in range(self.versions):
+                for racer in racers:
+                    racer.write("go\n")
+                for racer in racers:
+                    outcomes[racer.name].note(racer.read())
+        return list(outcomes.values())
 
     @contextmanager
-    def _racer(self, name: str) -> Iterator[subprocess.Popen[str]]:
-        words = (self.store, self.log, name, self.versions, self.slot_ms, self.settings)
-        racer = subprocess.Popen(
-            [*_JAVA, "-cp", f"{self.classes}:{CLASS_PATH}", "LogStoreRacer", *map(str, words)],
+    def _racer(self, name: str) -> Iterator[Racer]:
+        java = ("java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", *self.java_options)
+        words = ("LogStoreRacer", self.store, self.log, name, str(self.settings))
+        process = subprocess.Popen(
+            [*java, "-cp", f"{self.classes}:{CLASS_PATH}", *words],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            stderr=subprocess.DEVNULL,
             text=True,
         )
         try:
-            yield racer
+            yield Racer(name, process)
         finally:
-            racer.kill()
-            racer.wait()
-
-
-def _rest(racer: subprocess.Popen[str]) -> str:
-    text, _ = racer.communicate(timeout=120)
-    assert racer.returncode == 0, text
-    return text
+            process.kill()
+            process.communicate()
 
 
 def compile_racer(folder: Path) -> Path:

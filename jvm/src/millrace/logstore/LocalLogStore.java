@@ -5,7 +5,6 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
@@ -61,15 +60,9 @@ public final class LocalLogStore extends HadoopFileSystemLogStore {
     try (FileChannel file =
             FileChannel.open(draft, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
         OutputStream out = Channels.newOutputStream(file)) {
-      out.write(joined(lines));
+      out.write(Lines.joined(lines));
       file.force(true);
     }
-  }
-
-  private static byte[] joined(Iterator<String> lines) {
-    StringBuilder text = new StringBuilder();
-    lines.forEachRemaining(line -> text.append(line).append('\n'));
-    return text.toString().getBytes(StandardCharsets.UTF_8);
   }
 
   private static void link(java.nio.file.Path draft, java.nio.file.Path place) throws IOException {
