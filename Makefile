@@ -13,8 +13,8 @@ help: ## List the targets
 install: ## Install what the lock says (up and test do it too)
 	@$(INSTALL)
 
-up: install ## Check the machine, install, start everything, say where to look
-	@$(MILLRACE) up
+up: install ## Check the machine, install, start everything, say where to look (STORE=s3: in a bucket)
+	@$(MILLRACE) up $(if $(STORE),--store $(STORE))
 
 down: ## Stop everything; data stays
 	@$(MILLRACE) down
@@ -51,5 +51,13 @@ integration: dev ## Tests on a real broker and real jobs
 
 e2e: dev ## The whole product, through its own doors
 	$(PYTEST) tests/e2e
+
+bench: ## Speed and memory beside what people use instead, in ten minutes
+	@$(INSTALL) --bench
+	.venv-bench/bin/python -m benchmarks
+
+bench-full: ## The same with 2 million messages; writes docs/benchmarks.md
+	@$(INSTALL) --bench
+	.venv-bench/bin/python -m benchmarks --full
 
 test: lint unit spark airflow integration e2e ## All of it; installs and starts what it needs

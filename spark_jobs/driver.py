@@ -6,16 +6,16 @@ import logging
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
-from millrace.core.errors import MillraceError
+from millrace.core.errors import MillraceError, TransientError
 from millrace.core.heartbeat import Phase
 from millrace.core.job import JobSpec, SiteInput
 from millrace.state.checkpoint import Checkpoint
+from millrace.state.objects import objects_at
 from spark_jobs.jvm import Jvm
 from spark_jobs.pulse import Pulse
 from spark_jobs.refined_tables import ensure_refined_tables
@@ -28,6 +28,8 @@ from spark_jobs.stopping import StopRequest
 log = logging.getLogger(__name__)
 
 _TICK_S = 0.5
+# Each batch looks by itself; this ends an idle job, and in a bucket each look is paid for.
+_LOOK_S = 5.0
 
 
 class NoTableError(MillraceError):
@@ -40,14 +42,14 @@ class NoTableError(MillraceError):
 
 def drive(job: JobSpec, pulse: Pulse, stop: StopRequest) -> None:
     """Returns after a graceful stop; every other end is an error."""
-    if not (Path(job.tables.bronze) / "_delta_log").is_dir():
+    if not objects_at(job.tables.bronze, job.engine.bucket).names("_delta_log"):
         raise NoTableError(job)
     session = build_session(job.pipeline, job.engine)
     jvm = Jvm.of(session)
     with _jvm_deaths_named(jvm):
         if job.refine:
             ensure_refined_tables(session, job.tables, job.refine)
-        fence = Fence(job.generations_dir, job.generation)
+        fence = Fence(job.generations_dir, job.generation, job.engine.bucket)
         queries = [_site_query(session, job, site, fence) for site in job.inputs]
         try:
             _keep_running(queries, fence, jvm, pulse, stop)
@@ -61,15 +63,26 @@ def _keep_running(
     queries: list[SiteQuery], fence: Fence, jvm: Jvm, pulse: Pulse, stop: StopRequest
 ) -> None:
     running = False
+    next_look_s = 0.0
     while not stop.wait(_TICK_S if running else 0):
         jvm.check()
-        fence.check()
+        if time.monotonic() >= next_look_s:
+            _look_at(fence)
+            next_look_s = time.monotonic() + _LOOK_S
         for query in queries:
             query.ensure(time.monotonic())
         pulse.touch()
         if not running:
             running = True
             pulse.say(Phase.RUNNING)
+
+
+def _look_at(fence: Fence) -> None:
+    try:
+        fence.check()
+    except TransientError as error:
+        # Nor can anything be written while the object store is away.
+        log.warning("no look at the fence: %s", error)
 
 
 def _end(queries: list[SiteQuery]) -> None:
@@ -80,7 +93,7 @@ def _end(queries: list[SiteQuery]) -> None:
 
 
 def _site_query(session: SparkSession, job: JobSpec, site: SiteInput, fence: Fence) -> SiteQuery:
-    checkpoint = Checkpoint(site.checkpoint)
+    checkpoint = Checkpoint(site.checkpoint, job.engine.bucket)
     sink = BatchSink(site.site, job.tables, job.refine, checkpoint, fence)
 
     def begin() -> StreamingQuery:
@@ -88,7 +101,7 @@ def _site_query(session: SparkSession, job: JobSpec, site: SiteInput, fence: Fen
             read_site(session, job, site)
             .writeStream.queryName(f"{job.pipeline}/{site.site}")
             .foreachBatch(sink)
-            .option("checkpointLocation", str(site.checkpoint))
+            .option("checkpointLocation", site.checkpoint)
             .trigger(processingTime=f"{int(job.trigger_s * 1000)} milliseconds")
             .start()
         )

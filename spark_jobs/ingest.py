@@ -32,8 +32,8 @@ _FAILED = 1
 def run(job: JobSpec) -> int:
     """The whole life of a job; returns its exit code."""
     pulse = Pulse(job, [_watch(job, number) for number in range(len(job.inputs))])
-    if not claim(job.generations_dir, job.generation):
-        newest = latest(job.generations_dir)
+    if not claim(job.generations_dir, job.generation, job.engine.bucket):
+        newest = latest(job.generations_dir, job.engine.bucket)
         log.warning("generation %s is taken (newest: %s); ending", job.generation, newest)
         return 0
     log.info("generation %s of pipeline %s: %s", job.generation, job.pipeline, job.reason)
@@ -76,7 +76,7 @@ def _watch(job: JobSpec, number: int) -> SiteWatch:
     return SiteWatch(
         site=site.site,
         broker=Broker(site, group=f"millrace-{job.pipeline}-watch"),
-        checkpoint=Checkpoint(site.checkpoint),
+        checkpoint=Checkpoint(site.checkpoint, job.engine.bucket),
         # Long enough to see a few batches, or the rate of a slow trigger would jump.
         throughput=Throughput(window_s=max(10.0, 3 * job.trigger_s)),
     )

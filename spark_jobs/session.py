@@ -11,6 +11,7 @@ from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
 from millrace.core.engine import EngineSpec
+from millrace.core.store import java_options, spark_settings
 
 _LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
 
@@ -35,11 +36,16 @@ def session_settings(name: str, engine: EngineSpec) -> dict[str, str]:
         "spark.master": "local[2]",
         "spark.driver.memory": engine.memory,
         "spark.driver.extraClassPath": ":".join(f"{folder}/*" for folder in engine.class_path),
-        "spark.driver.extraJavaOptions": " ".join(_JVM_OPTIONS),
+        "spark.driver.extraJavaOptions": " ".join((*_JVM_OPTIONS, *_store_options(engine))),
         **_CLOSED_TO_OTHERS,
         **_DELTA,
         **_SMALL_BATCHES,
+        **(spark_settings(engine.bucket) if engine.bucket else {}),
     }
+
+
+def _store_options(engine: EngineSpec) -> tuple[str, ...]:
+    return java_options(engine.bucket) if engine.bucket else ()
 
 
 # In local mode Spark makes up the shared secret itself and keeps it in memory.

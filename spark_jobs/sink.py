@@ -16,6 +16,7 @@ from millrace.core.engine import Tables
 from millrace.core.refine import RefineSpec
 from millrace.core.silver import COORDINATES
 from millrace.core.span import Span, where_in
+from millrace.core.store import Bucket
 from millrace.state.checkpoint import Checkpoint
 from millrace.state.generations import latest
 from spark_jobs.refine import quarantine_rows, refine, refused_rows, silver_rows
@@ -33,11 +34,12 @@ class FencedError(Exception):
 class Fence:
     """Holds while this generation is the newest."""
 
-    folder: Path
+    place: str | Path
     generation: int
+    bucket: Bucket | None = None
 
     def check(self) -> None:
-        newest = latest(self.folder)
+        newest = latest(self.place, self.bucket)
         if newest != self.generation:
             raise FencedError(f"generation {newest} took over from {self.generation}")
 

@@ -45,9 +45,16 @@ class SiteWatch:
 
     def _run(self) -> None:
         while not self._stopped.is_set():
-            self._beat = self._look(reachable=self._ask_broker())
+            self._try_to_look()
             self._stopped.wait(self.interval_s)
         self.broker.close()
+
+    def _try_to_look(self) -> None:
+        """The object store may be away for a moment; what was seen last stays."""
+        try:
+            self._beat = self._look(reachable=self._ask_broker())
+        except MillraceError as error:
+            log.warning("site %s: no look at its checkpoint: %s", self.site, error)
 
     def _ask_broker(self) -> bool:
         try:

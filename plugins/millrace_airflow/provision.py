@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from pathlib import Path
 
 from millrace.core.errors import TransientError
 from millrace.core.kafka_client import admin_settings
@@ -73,10 +72,4 @@ def _provision_lake(deployment: Deployment, layout: Layout) -> list[str]:
     from millrace.lake.tables import ensure_bronze
 
     table = deployment.job(layout).tables.bronze
-    changes = [f"table {table}: created"] if ensure_bronze(Path(table)) else []
-    for site in deployment.sites:
-        checkpoint = layout.checkpoint(deployment.pipeline.name, site.name)
-        if not checkpoint.is_dir():
-            checkpoint.mkdir(parents=True)
-            changes.append(f"checkpoint folder {checkpoint}: created")
-    return changes
+    return [f"table {table}: created"] if ensure_bronze(table, layout.bucket) else []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +12,10 @@ from pydantic import Field
 from millrace.core.errors import MillraceError
 from millrace.core.layout import Layout
 from millrace.core.model import Frozen
+from millrace.core.object_store import PORTS_NEEDED
+from millrace.core.store import LOCAL_BUCKET, Bucket, RemoteStore, StoreKind, remote_bucket
 from millrace.specs.loader import load_file
+from millrace.state.files import read_text, write_atomic
 
 HOME_VARIABLE = "MILLRACE_HOME"
 
@@ -21,11 +24,20 @@ class LocalSettings(Frozen):
     """What stands in `infra/local.yaml`."""
 
     airflow_port: Annotated[int, Field(ge=1, le=65_535)] = 8080
+    # Where tables and checkpoints are kept, until `up --store` says otherwise.
+    store: StoreKind | RemoteStore = "folder"
+    # Of the object store on this machine; the ports after it are its own parts'.
+    store_port: Annotated[int, Field(ge=1, le=65_535 - PORTS_NEEDED)] = 8333
+
+    @property
+    def default_kind(self) -> StoreKind:
+        return self.store.kind if isinstance(self.store, RemoteStore) else self.store
 
 
 @dataclass(frozen=True)
 class Settings:
     layout: Layout
+    local: LocalSettings
 
     @classmethod
     def from_env(cls, env: Mapping[str, str]) -> Settings:
@@ -36,15 +48,41 @@ class Settings:
                 f"{home} is not a Millrace checkout: it has no dags/pipelines;"
                 f" set {HOME_VARIABLE} to the folder you cloned"
             )
-        return cls(Layout(home))
-
-    def local(self) -> LocalSettings:
-        file = self.layout.local_settings
-        return load_file(file, LocalSettings) if file.exists() else LocalSettings()
+        layout = Layout(home)
+        file = layout.local_settings
+        local = load_file(file, LocalSettings) if file.exists() else LocalSettings()
+        return cls(replace(layout, bucket=_bucket(layout, local)), local)
 
     @property
     def airflow_port(self) -> int:
-        return self.local().airflow_port
+        return self.local.airflow_port
+
+    @property
+    def store_port(self) -> int | None:
+        """None where no object store runs on this machine."""
+        is_ours = self.layout.bucket and not isinstance(self.local.store, RemoteStore)
+        return self.local.store_port if is_ours else None
+
+    def choose_store(self, kind: StoreKind) -> Settings:
+        """For this and every later command, until another is chosen."""
+        write_atomic(self.layout.store_choice, kind + "\n")
+        layout = replace(self.layout, bucket=_bucket(self.layout, self.local))
+        return replace(self, layout=layout)
+
+
+def _bucket(layout: Layout, local: LocalSettings) -> Bucket | None:
+    chosen = (read_text(layout.store_choice) or local.default_kind).strip()
+    if chosen == "folder":
+        return None
+    if isinstance(local.store, RemoteStore):
+        return remote_bucket(local.store, layout.home, layout.trust_store)
+    return Bucket(
+        name=LOCAL_BUCKET,
+        endpoint=f"https://127.0.0.1:{local.store_port}",
+        credentials_file=layout.object_store_credentials,
+        ca_file=layout.ca,
+        trust_store=layout.trust_store,
+    )
 
 
 def _home_of_this_code() -> Path:

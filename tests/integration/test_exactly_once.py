@@ -156,7 +156,7 @@ def assert_no_secret(site: RunningSite, driver: IngestDriver) -> None:
     secret = site.password_of("ingest").encode()
     folders = (
         driver.job.state_dir,
-        driver.job.inputs[0].checkpoint,
+        Path(driver.job.inputs[0].checkpoint),
         driver.table,
     )
     shown = [file for folder in folders for file in folder.rglob("*") if file.is_file()]
@@ -185,7 +185,7 @@ def site_away(near: SiteInput) -> SiteInput:
         "site": "away",
         "kafka": {**near.kafka, **bootstrap},
         "librdkafka": {**near.librdkafka, **bootstrap},
-        "checkpoint": near.checkpoint.with_name("away"),
+        "checkpoint": str(Path(near.checkpoint).with_name("away")),
     }
     return near.model_copy(update=changes)
 

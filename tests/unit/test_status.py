@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
@@ -58,24 +57,24 @@ def job(state: JobState, exit_code: int | None = None) -> JobStatus:
     ],
 )
 def test_state(seen: JobStatus, heartbeat: Heartbeat | None, state: str) -> None:
-    described = describe_pipeline(PIPELINE, seen, heartbeat, Path("/lake/t"), NOW)
+    described = describe_pipeline(PIPELINE, seen, heartbeat, "/lake/t", NOW)
     assert described.state == state
 
 
 def test_only_what_runs_has_a_speed() -> None:
     speeds = [
-        describe_pipeline(PIPELINE, job(state), beat(), Path("/lake/t"), NOW).rows_per_s
+        describe_pipeline(PIPELINE, job(state), beat(), "/lake/t", NOW).rows_per_s
         for state in (JobState.RUNNING, JobState.DEAD)
     ]
     assert speeds == [9.5, 0.0]
 
 
 def test_lag_is_what_the_heartbeat_says() -> None:
-    described = describe_pipeline(PIPELINE, job(JobState.RUNNING), beat(), Path("/lake/t"), NOW)
+    described = describe_pipeline(PIPELINE, job(JobState.RUNNING), beat(), "/lake/t", NOW)
     assert described.lag_records == 7
     assert described.tables == {"bronze": "file:///lake/t"}
 
 
 def test_a_death_is_told_with_its_exit_code() -> None:
-    described = describe_pipeline(PIPELINE, job(JobState.DEAD, 137), None, Path("/lake/t"), NOW)
+    described = describe_pipeline(PIPELINE, job(JobState.DEAD, 137), None, "/lake/t", NOW)
     assert described.note == "exit 137"

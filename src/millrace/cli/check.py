@@ -21,7 +21,6 @@ def check(*, as_json: Json = False) -> None:
     settings = Settings.from_env(os.environ)
     layout = settings.layout
     pipelines, sites = load_pipelines(layout), load_sites(layout)
-    settings.local()
     suites = check_quality(layout, pipelines)
     effects = [
         effects_of(pipeline, sites, layout, suites.get(pipeline.name)) for pipeline in pipelines

@@ -6,7 +6,6 @@ import os
 import sys
 from datetime import UTC, datetime
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -61,6 +60,7 @@ def make_plans(
     layout: Layout, pipeline: PipelineSpec, only: str | None, now: datetime
 ) -> list[TablePlan]:
     # The engine is imported by the command that needs it.
+    from millrace.lake.access import storage_options
     from millrace.lake.table_log import read_log
     from millrace.lake.tables import NoTableError, open_table
 
@@ -70,13 +70,13 @@ def make_plans(
         if only not in (None, layer):
             continue
         try:
-            table = open_table(Path(location))
+            table = open_table(location, layout.bucket)
         except NoTableError:
             # Only bronze is there from the beginning.
             if layer in (only, Layer.BRONZE):
                 raise
             continue
-        log = read_log(table, settings.vacuum_after)
+        log = read_log(table, settings.vacuum_after, storage_options(layout.bucket))
         keep = getattr(pipeline.keep, layer)
         plans.append(plan_table(layer, location, log, keep, now, settings))
     return plans

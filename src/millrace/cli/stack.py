@@ -6,6 +6,7 @@ Engines are imported by the command that needs them: `millrace check` needs none
 from __future__ import annotations
 
 import os
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -18,12 +19,30 @@ if TYPE_CHECKING:
     from millrace.local.progress import Progress
 
 
-def up() -> None:
+class Store(StrEnum):
+    FOLDER = "folder"
+    S3 = "s3"
+
+
+def up(
+    *,
+    store: Annotated[
+        Store | None,
+        typer.Option(
+            help="Where tables and checkpoints go: below var/, or into a bucket (of an object"
+            " store on this machine, unless infra/local.yaml names another). It is remembered;"
+            " what is in the other place stays there."
+        ),
+    ] = None,
+) -> None:
     """Start everything and wait until data flows."""
     from millrace.local.plan import StackPlan
     from millrace.local.up import up as bring_up
 
-    plan = StackPlan.load(Settings.from_env(os.environ))
+    settings = Settings.from_env(os.environ)
+    if store:
+        settings = settings.choose_store(store.value)
+    plan = StackPlan.load(settings)
     bring_up(plan, _progress())
     print_line(_welcome(plan))
 

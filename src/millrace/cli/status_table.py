@@ -27,6 +27,7 @@ def show(seen: StackStatus, console: Console) -> None:
     for name, pipeline in seen.pipelines.items():
         for layer, table in pipeline.tables.items():
             console.print(f"{layer} of {name}: {table}", highlight=False, soft_wrap=True)
+    console.print(f"Tables   {seen.store}", highlight=False, soft_wrap=True)
     console.print(f"Airflow  {seen.airflow.url}   user {seen.airflow.user}", highlight=False)
     console.print(
         f"         password in {seen.airflow.password_file}", highlight=False, soft_wrap=True

@@ -78,8 +78,8 @@ def _follow_table(layout: Layout, what: str, *, from_start: bool) -> Iterator[Ro
             " a topic is written such as temperature-data@plant-a"
         )
     schemas = Schemas.load(layout.schemas)
-    path = layout.table(layer or "bronze", table)
-    for row in follow_table(path, from_start=from_start):
+    table_at = layout.table(layer or "bronze", table)
+    for row in follow_table(table_at, layout.bucket, from_start=from_start):
         yield {
             "time": row["kafka_time"],
             "site": row["site"],

@@ -41,7 +41,7 @@ def effects_of(
             for topic in pipeline.topics
         ),
         tables=_tables(pipeline, layout),
-        checkpoints=tuple(str(layout.checkpoint(pipeline.name, site.name)) for site in mine),
+        checkpoints=tuple(layout.checkpoint(pipeline.name, site.name) for site in mine),
         queries=len(mine),
         quality=suite.summary if suite else None,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from millrace.core.model import Frozen
+from millrace.core.store import Bucket
 
 
 class EngineSpec(Frozen):
@@ -13,6 +14,8 @@ class EngineSpec(Frozen):
     memory: str
     # Folders of jars.
     class_path: tuple[Path, ...]
+    # Where tables and checkpoints are; none: in folders.
+    bucket: Bucket | None = None
 
 
 class Tables(Frozen):

@@ -56,3 +56,15 @@ class JobFailedError(MillraceError):
 
 class TransientError(MillraceError):
     """May pass by itself, such as a broker that is not up yet: worth another try."""
+
+
+class StoreUnreachableError(TransientError):
+    """The object store does not answer, or not as it should."""
+
+
+class StoreConflictError(StoreUnreachableError):
+    """Another put of the same name is under way, and may yet fail."""
+
+
+class StoreRefusedError(MillraceError):
+    """The object store answers, and will not."""

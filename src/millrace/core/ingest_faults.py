@@ -73,6 +73,19 @@ _RULES = (
         "the topic is not there yet",
     ),
     _Rule(
+        r"StoreRefusedError|InvalidAccessKeyId|SignatureDoesNotMatch|UnknownStoreException"
+        r"|java\.nio\.file\.AccessDeniedException: s3a:",
+        Verdict.PERMANENT,
+        "the object store refuses the key, or has no such bucket",
+    ),
+    _Rule(
+        r"StoreUnreachableError|StoreConflictError|AWSClientIOException|AWSServiceIOException"
+        r"|AWSStatus5\d\dException|AWSServiceThrottledException|AWSNoResponseException"
+        r"|awssdk\.core\.exception\.(SdkClient|ApiCall\w*Timeout)Exception",
+        Verdict.RETRY,
+        "the object store does not answer",
+    ),
+    _Rule(
         r"No resolvable bootstrap urls",
         Verdict.UNREACHABLE,
         "the broker's host name is not known",

@@ -29,7 +29,7 @@ class SiteInput(Frozen):
     librdkafka: ClientSettings
     secret_file: Path
     ca_file: Path
-    checkpoint: Path
+    checkpoint: str
 
 
 class JobSpec(Frozen):
@@ -47,7 +47,7 @@ class JobSpec(Frozen):
     trigger_s: float
     rows_per_batch: int
     state_dir: Path
-    generations_dir: Path
+    generations_dir: str
     engine: EngineSpec
 
 
@@ -78,6 +78,7 @@ def plan_engine(pipeline: PipelineSpec, layout: Layout) -> EngineSpec:
     return EngineSpec(
         memory=pipeline.resources.memory,
         class_path=(layout.jars("spark"), layout.jars("jvm")),
+        bucket=layout.bucket,
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from millrace.core.engine import Tables
+from millrace.core.store import Bucket
 
 
 @dataclass(frozen=True)
@@ -13,6 +14,8 @@ class Layout:
     """The folders of one checkout. `home` holds the code, `home/var` all that runs."""
 
     home: Path
+    # Where tables and checkpoints are; none: in folders below `var`.
+    bucket: Bucket | None = None
 
     # What people edit.
     @property
@@ -131,26 +134,50 @@ class Layout:
         """A pgpass file (0600)."""
         return self.secrets / "postgres.pgpass"
 
+    # The object store, where there is one.
+    @property
+    def store_choice(self) -> Path:
+        """The kind of store that `up` was told last."""
+        return self.var / "store"
+
+    @property
+    def object_store(self) -> Path:
+        return self.var / "object-store"
+
+    @property
+    def object_store_credentials(self) -> Path:
+        """An AWS credentials file (0600)."""
+        return self.secrets / "object-store" / "credentials"
+
+    @property
+    def trust_store(self) -> Path:
+        """The CA of the object store, as Java reads it."""
+        return self.pki / "object-store" / "trust.p12"
+
     # What a pipeline owns.
     @property
-    def lake(self) -> Path:
-        return self.var / "lake"
+    def lake(self) -> str:
+        return f"{self._data}/lake"
 
-    def table(self, layer: str, table: str) -> Path:
-        return self.lake / layer / table
+    def table(self, layer: str, table: str) -> str:
+        return f"{self.lake}/{layer}/{table}"
 
     def tables(self, table: str) -> Tables:
-        layers = {layer: str(self.table(layer, table)) for layer in Tables.model_fields}
+        layers = {layer: self.table(layer, table) for layer in Tables.model_fields}
         return Tables(**layers)
 
-    def checkpoints(self, pipeline: str) -> Path:
-        return self.var / "checkpoints" / pipeline
+    def checkpoints(self, pipeline: str) -> str:
+        return f"{self._data}/checkpoints/{pipeline}"
 
-    def checkpoint(self, pipeline: str, site: str) -> Path:
-        return self.checkpoints(pipeline) / site
+    def checkpoint(self, pipeline: str, site: str) -> str:
+        return f"{self.checkpoints(pipeline)}/{site}"
 
-    def generations(self, pipeline: str) -> Path:
-        return self.checkpoints(pipeline) / "generations"
+    def generations(self, pipeline: str) -> str:
+        return f"{self.checkpoints(pipeline)}/generations"
+
+    @property
+    def _data(self) -> str:
+        return self.bucket.uri if self.bucket else str(self.var)
 
     @property
     def jobs(self) -> Path:

@@ -50,6 +50,8 @@ class ProcessStatus(Frozen):
 
 class StackStatus(Frozen):
     up: bool
+    # Where tables and checkpoints are.
+    store: str
     airflow: AirflowAccess
     sites: dict[str, SiteAccess]
     pipelines: dict[str, PipelineStatus]
@@ -69,7 +71,7 @@ def describe_pipeline(
     pipeline: PipelineSpec,
     job: JobStatus,
     beat: Heartbeat | None,
-    table: Path,
+    table: str,
     now: datetime,
 ) -> PipelineStatus:
     state = _state(pipeline, job, beat, now)
@@ -81,9 +83,13 @@ def describe_pipeline(
         lag_s=round(beat.lag_s(now), 1) if beat else None,
         rows_per_s=round(beat.rows_per_s, 1) if beat and state == JobState.RUNNING else 0.0,
         last_batch_at=max(batches, default=None),
-        tables={"bronze": table.as_uri()},
+        tables={"bronze": _as_uri(table)},
         note=_note(job, beat),
     )
+
+
+def _as_uri(table: str) -> str:
+    return table if "://" in table else Path(table).as_uri()
 
 
 def _state(pipeline: PipelineSpec, job: JobStatus, beat: Heartbeat | None, now: datetime) -> str:

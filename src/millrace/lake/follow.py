@@ -10,15 +10,18 @@ from typing import Any
 from deltalake import DeltaTable, QueryBuilder
 
 from millrace.core import bronze
+from millrace.core.store import Bucket
 from millrace.lake.tables import open_table
 
 Row = dict[str, Any]
 _NAMES = [name for name, _ in bronze.COLUMNS]
 
 
-def follow_table(path: Path, *, from_start: bool, poll_s: float = 0.5) -> Iterator[Row]:
+def follow_table(
+    place: str | Path, bucket: Bucket | None = None, *, from_start: bool, poll_s: float = 0.5
+) -> Iterator[Row]:
     """Endless: rows that are there (`from_start`), then those of each new version."""
-    table = open_table(path)
+    table = open_table(place, bucket)
     version = table.version()
     if from_start:
         yield from _rows(QueryBuilder().register("t", table).execute("SELECT * FROM t"))

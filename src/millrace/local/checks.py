@@ -12,6 +12,7 @@ import psutil
 
 from millrace.core.errors import MillraceError
 from millrace.core.layout import Layout
+from millrace.core.object_store import PORTS_NEEDED
 from millrace.local.machine import Unfit, check_disk, check_java
 from millrace.local.plan import StackPlan
 from millrace.state.files import read_text, write_atomic
@@ -85,6 +86,7 @@ def _check_whole(layout: Layout) -> None:
     ]
     brokers = sorted((layout.var / "kafka").glob("*/data"))
     needs += [(broker, layout.ca) for broker in brokers]
+    needs.append((layout.object_store / "data", layout.object_store_credentials))
     for data, key in needs:
         if data.exists() and not key.exists():
             raise UnfitError(f"{data} is there, but {key}, made with it, is gone; {_OUT}")
@@ -106,6 +108,12 @@ def _ports(plan: StackPlan) -> list[Port]:
         setting = f"bootstrap in {file} (the two ports after it are used too)"
         numbers = (site.port, site.admin_port, site.controller_port)
         ports += [Port(number, f"the broker of {site.name}", setting) for number in numbers]
+    if plan.store_port:
+        setting = (
+            f"store_port in {plan.layout.local_settings} (the seven ports after it are used too)"
+        )
+        own = range(plan.store_port, plan.store_port + PORTS_NEEDED)
+        ports += [Port(number, "the object store", setting) for number in own]
     return ports
 
 

@@ -20,7 +20,7 @@ _LIVE = {"STARTING", "RUNNING", "BACKOFF", "STOPPING"}
 _ORDER: tuple[tuple[str, tuple[str, ...], float], ...] = (
     ("Airflow", ("airflow-",), 40),
     ("jobs and simulators", ("job-", "simulator-"), 130),
-    ("brokers and Postgres", ("kafka-", "postgres"), 60),
+    ("brokers, Postgres and the object store", ("kafka-", "postgres", "object-store"), 60),
 )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from millrace.core.layout import Layout
+from millrace.core.object_store import NAME as STORE
 from millrace.core.pipeline import PipelineSpec
 from millrace.core.site import SiteSpec
 from millrace.local.airflow import API_SERVER
@@ -21,12 +22,16 @@ class StackPlan:
     airflow_port: int
     sites: tuple[SiteSpec, ...]
     pipelines: tuple[PipelineSpec, ...]
+    # Of the object store on this machine; none: there is none here.
+    store_port: int | None = None
 
     @classmethod
     def load(cls, settings: Settings) -> StackPlan:
         layout = settings.layout
         pipelines, sites = load_pipelines(layout), load_sites(layout)
-        return cls(layout, settings.airflow_port, tuple(sites), tuple(pipelines))
+        return cls(
+            layout, settings.airflow_port, tuple(sites), tuple(pipelines), settings.store_port
+        )
 
     @property
     def local_sites(self) -> list[SiteSpec]:
@@ -43,7 +48,8 @@ class StackPlan:
     def ports(self) -> dict[str, int]:
         """By program, where clients reach it."""
         brokers = {broker_program(site): site.port for site in self.local_sites}
-        return {**brokers, API_SERVER: self.airflow_port}
+        store = {STORE: self.store_port} if self.store_port else {}
+        return {**store, **brokers, API_SERVER: self.airflow_port}
 
     def simulators(self) -> list[Program]:
         return [

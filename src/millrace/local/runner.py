@@ -84,7 +84,7 @@ class LocalRunner:
     def _next_generation(self, job: JobSpec) -> JobSpec:
         """Above every one that was claimed, and above the last that was meant to be."""
         before = self._mailbox(job.pipeline).read_job()
-        claimed = generations.latest(self._layout.generations(job.pipeline))
+        claimed = generations.latest(self._layout.generations(job.pipeline), self._layout.bucket)
         newest = max(claimed, before.generation if before else 0)
         return job.model_copy(update={"generation": newest + 1})
 

@@ -42,6 +42,7 @@ def look(plan: StackPlan, sample_s: float) -> StackStatus:
     runner, now = LocalRunner(plan.layout), datetime.now(UTC)
     return StackStatus(
         up=pid is not None,
+        store=plan.layout.lake,
         airflow=AirflowAccess(
             url=plan.airflow_url, user=USER, password_file=plan.layout.airflow_password
         ),

@@ -9,6 +9,7 @@ from functools import partial
 from millrace.core.errors import MillraceError
 from millrace.core.heartbeat import Phase
 from millrace.core.kafka_client import admin_settings
+from millrace.core.object_store import NAME as STORE
 from millrace.core.pipeline import PipelineSpec
 from millrace.core.provision import wanted_for_site
 from millrace.core.site import SiteSpec
@@ -20,6 +21,12 @@ from millrace.local.checks import check_machine, check_path, check_ports, open_v
 from millrace.local.exclusive import only_one_at_work
 from millrace.local.identity import stack_environment
 from millrace.local.leftovers import end_leftovers
+from millrace.local.object_store import (
+    check_bucket,
+    ensure_trust_store,
+    is_open,
+    prepare_object_store,
+)
 from millrace.local.pki import ensure_authority, ensure_server_certificate
 from millrace.local.plan import StackPlan, broker_program
 from millrace.local.program import Program
@@ -33,6 +40,7 @@ from millrace.state.files import write_atomic
 from millrace.state.mailbox import Mailbox
 
 _BROKER_S, _DATABASE_S, _AIRFLOW_S, _PIPELINE_S, _SIMULATOR_S = 120, 60, 240, 240, 30
+_STORE_S = 60
 
 
 def up(plan: StackPlan, progress: Progress) -> None:
@@ -60,6 +68,7 @@ class _Ascent:
     def climb(self) -> None:
         components = self._prepare()
         self._start_supervisor()
+        self._open_store()
         sites = [partial(self._raise_site, site) for site in self._plan.local_sites]
         self._patience.all_of([partial(self._raise_airflow, components), *sites])
         pipelines = self._plan.local_pipelines
@@ -69,18 +78,36 @@ class _Ascent:
     def _prepare(self) -> list[Program]:
         """All files that the programs read. Returns Airflow's components."""
         layout = self._layout
-        for folder in (layout.run, layout.logs, layout.jobs, layout.lake, layout.airflow):
+        for folder in (layout.run, layout.logs, layout.jobs, layout.airflow):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         ensure_authority(layout)  # once, before many ask for certificates at a time
         ensure_server_certificate(layout, "airflow")
+        store = self._prepare_store()
         components = airflow.prepare_airflow(layout, self._plan.airflow_port)
         with self._progress.step("preparing storage", "storage of brokers and Postgres is ready"):
             brokers = [partial(prepare_broker, site, layout) for site in self._plan.local_sites]
             database = partial(postgres.prepare_postgres, layout, self._environment)
             programs = self._patience.all_of([database, *brokers])
-        text = render_config([*programs, *components, *self._plan.simulators()], layout)
+        text = render_config([*store, *programs, *components, *self._plan.simulators()], layout)
         write_atomic(layout.supervisor_config, text)
         return components
+
+    def _prepare_store(self) -> list[Program]:
+        bucket, port = self._layout.bucket, self._plan.store_port
+        if bucket:
+            ensure_trust_store(bucket)
+        return [prepare_object_store(self._layout, bucket, port)] if bucket and port else []
+
+    def _open_store(self) -> None:
+        """Before Airflow, whose first task makes tables in it."""
+        bucket = self._layout.bucket
+        if bucket is None:
+            return
+        with self._progress.step("object store", f"tables and checkpoints go to {bucket.uri}"):
+            if self._plan.store_port:
+                holds = partial(is_open, bucket)
+                self._patience.until(STORE, self._layout.logs / f"{STORE}.log", holds, _STORE_S)
+            check_bucket(bucket)
 
     def _start_supervisor(self) -> None:
         """Brokers and Postgres start with it."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 from millrace.core.lag import Partition, parse_offsets
+from millrace.core.store import Bucket
+from millrace.state.objects import objects_at
 
 _NONE = -1
 
@@ -14,40 +16,34 @@ _NONE = -1
 class Checkpoint:
     """Reads the files that Spark keeps; never writes."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, place: str | Path, bucket: Bucket | None = None) -> None:
+        self._files = objects_at(place, bucket)
 
     def query_id(self) -> str:
         """Given once to a checkpoint; a new checkpoint is a new writer."""
-        query: dict[str, str] = json.loads((self.folder / "metadata").read_text())
+        text = self._files.read("metadata")
+        if text is None:
+            raise FileNotFoundError("the checkpoint has no metadata yet")
+        query: dict[str, str] = json.loads(text)
         return query["id"]
 
     def last_commit(self) -> int:
         """The newest finished batch; -1 before the first."""
-        return _newest(self.folder / "commits")
+        return self._newest("commits")
 
     def committed_at(self, batch: int) -> datetime | None:
-        try:
-            seconds = (self.folder / "commits" / str(batch)).stat().st_mtime
-        except FileNotFoundError:
-            return None
-        return datetime.fromtimestamp(seconds, UTC)
+        return self._files.modified_at(f"commits/{batch}")
 
     def last_planned(self) -> int:
         """The newest batch whose offsets are fixed; it may not have begun."""
-        return _newest(self.folder / "offsets")
+        return self._newest("offsets")
 
     def offsets(self, batch: int) -> dict[Partition, int]:
         """Where a batch ends; empty where the checkpoint does not know that batch."""
-        try:
-            lines = (self.folder / "offsets" / str(batch)).read_text().splitlines()
-        except FileNotFoundError:
-            return {}
+        text = self._files.read(f"offsets/{batch}")
         # A version, the batch's metadata, then one line for each source.
-        return parse_offsets(lines[2])
+        return parse_offsets(text.splitlines()[2]) if text else {}
 
-
-def _newest(folder: Path) -> int:
-    if not folder.is_dir():
-        return _NONE
-    return max((int(file.name) for file in folder.iterdir() if file.name.isdigit()), default=_NONE)
+    def _newest(self, folder: str) -> int:
+        names = self._files.names(folder)
+        return max((int(name) for name in names if name.isdigit()), default=_NONE)

@@ -1,36 +1,36 @@
 """Generations: one owner per checkpoint.
 
-A generation is claimed by creating a file of its number that must not exist yet. On object
-storage the same is a conditional put. Who is not the newest any more must not write.
+A generation is claimed by creating a file of its number that must not exist yet; in a bucket, by a
+put that must be the first. Who is not the newest any more must not write.
 """
 
 from __future__ import annotations
 
-import os
+import uuid
 from pathlib import Path
 
+from millrace.core.store import Bucket
+from millrace.state.objects import Objects, objects_at
 
-def latest(folder: Path) -> int:
+_KEPT = 100
+
+
+def latest(place: str | Path, bucket: Bucket | None = None) -> int:
     """The newest claimed generation; 0 where there was none."""
-    if not folder.is_dir():
-        return 0
-    return max((int(file.name) for file in folder.iterdir() if file.name.isdigit()), default=0)
+    return max(_claimed(objects_at(place, bucket)), default=0)
 
 
-def claim(folder: Path, generation: int) -> bool:
+def claim(place: str | Path, generation: int, bucket: Bucket | None = None) -> bool:
     """Take a generation. False when it, or a newer one, is somebody else's already."""
-    if latest(folder) >= generation:
+    claims = objects_at(place, bucket)
+    claimed = _claimed(claims)
+    if max(claimed, default=0) >= generation:
         return False
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
-        os.close(os.open(folder / str(generation), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    except FileExistsError:
+    if not claims.put_new(str(generation), uuid.uuid4().hex):
         return False
-    _forget_old(folder, generation)
+    claims.delete(str(old) for old in claimed if old <= generation - _KEPT)
     return True
 
 
-def _forget_old(folder: Path, newest: int, keep: int = 100) -> None:
-    for file in folder.iterdir():
-        if file.name.isdigit() and int(file.name) <= newest - keep:
-            file.unlink(missing_ok=True)
+def _claimed(claims: Objects) -> list[int]:
+    return [int(name) for name in claims.names() if name.isdigit()]
