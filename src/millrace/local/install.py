@@ -1,6 +1,6 @@
 """Installs what the lock and the pom say. Runs before anything is installed: stdlib only.
 
-Called by make as `PYTHONPATH=src python3 -m millrace.local.install [--dev]`.
+Called by make as `PYTHONPATH=src python3 -m millrace.local.install [--dev] [--bench]`.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ class StepError(Exception):
 
 
 def main(arguments: list[str]) -> int:
-    dev = "--dev" in arguments
+    dev, bench = "--dev" in arguments, "--bench" in arguments
     try:
         check_machine(HOME)
         LOG.parent.mkdir(parents=True, exist_ok=True)
         LOG.write_text("")
-        _run_all(dev)
+        _run_all(dev, bench)
     except (Unfit, StepError) as error:
         print(f"error: {error}", file=sys.stderr)  # noqa: T201 - there is no other voice yet
         return 2
     return 0
 
 
-def _run_all(dev: bool) -> None:
+def _run_all(dev: bool, bench: bool) -> None:
     """Jars come from elsewhere than wheels, so both are fetched at once."""
     failures: list[StepError] = []
 
@@ -58,6 +58,8 @@ def _run_all(dev: bool) -> None:
         _install_uv()
         _sync(".venv", ["control"], dev, "Airflow and the command line")
         _sync(".venv-lake", ["lake"], dev, "Spark and Delta")
+        if bench:
+            _sync(".venv-bench", ["bench"], dev, "what the benchmarks run beside it")
     finally:
         jars.join()
     if failures:

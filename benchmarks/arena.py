@@ -1,0 +1,136 @@
+"""Where the contestants meet: one broker with TLS and passwords, a topic, a place for tables."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from confluent_kafka import Producer
+
+from benchmarks.messages import message
+from millrace.core.kafka_client import admin_settings, librdkafka_settings
+from millrace.core.layout import Layout
+from millrace.core.pipeline import PipelineSpec
+from millrace.core.provision import wanted_for_site
+from millrace.core.site import ClientSettings, LocalBroker, SiteSpec
+from millrace.edge.errors import UnreachableError
+from millrace.edge.provision import provision_site
+from millrace.local.broker import prepare_broker
+from millrace.local.secrets import ensure_user
+
+CHECKOUT = Path(__file__).parents[1]
+PARTITIONS = 2
+_UP_WITHIN_S = 90
+
+
+@dataclass(frozen=True)
+class Arena:
+    layout: Layout
+    site: SiteSpec
+
+    def pipeline(self, name: str, *, silver: bool) -> PipelineSpec:
+        refined = {"columns": _COLUMNS, "quality": "expectations/silver_temperature.json"}
+        return PipelineSpec.model_validate(
+            {
+                "name": name,
+                "sites": [self.site.name],
+                "topics": ["readings"],
+                "format": "json",
+                "table": name.replace("-", "_"),
+                "partitions": PARTITIONS,
+                **(refined if silver else {}),
+            }
+        )
+
+    def client(self, user: str) -> ClientSettings:
+        password = ensure_user(self.layout, self.site.name, user).password
+        return librdkafka_settings(self.site, self.layout.ca, user, password)
+
+    def provision(self) -> None:
+        admin = admin_settings(
+            self.site, self.layout.ca, self.layout.certificate(self.site.name, "admin")
+        )
+        wanted = wanted_for_site(self.site, [self.pipeline("any", silver=False)])
+        provision_site(self.site, wanted, admin, self._password)
+
+    def _password(self, user: str) -> str:
+        return ensure_user(self.layout, self.site.name, user).password
+
+    def fill(self, rows: int) -> None:
+        """So many messages, evenly over the partitions."""
+        tuned = {"linger.ms": 50, "batch.num.messages": 100_000, "compression.type": "lz4"}
+        producer = Producer({**self.client("app"), **tuned})
+        for number in range(rows):
+            key, value = message(number, int(time.time() * 1000))
+            while True:
+                try:
+                    producer.produce("readings", value, key, partition=number % PARTITIONS)
+                    break
+                except BufferError:
+                    producer.poll(0.1)
+        if producer.flush(60):
+            raise RuntimeError("the broker did not take all messages")
+
+
+_COLUMNS = {
+    "sensor_id": {"type": "string", "from": "$.sensor_id", "required": True},
+    "measured_at": {"type": "timestamp", "from": "$.timestamp", "required": True},
+    "value": {"type": "double", "from": "$.temperature", "required": True},
+    "unit": {"type": "string", "from": "$.unit"},
+}
+
+
+@contextmanager
+def open_arena(home: Path) -> Iterator[Arena]:
+    for part in (".jars", ".venv-lake", "schemas", "infra", "expectations", "spark_jobs"):
+        (home / part).symlink_to(CHECKOUT / part)
+    broker = LocalBroker(memory="512m")
+    site = SiteSpec(name="arena", bootstrap=f"127.0.0.1:{_free_ports(3)}", local=broker)
+    arena = Arena(Layout(home), site)
+    program = prepare_broker(site, arena.layout)
+    program.log.parent.mkdir(parents=True, exist_ok=True)
+    with program.log.open("ab") as log:
+        process = subprocess.Popen(
+            program.command,
+            cwd=program.directory,
+            env={**os.environ, **program.environment},
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        _await(arena)
+        yield arena
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+def _await(arena: Arena) -> None:
+    deadline = time.monotonic() + _UP_WITHIN_S
+    while True:
+        try:
+            return arena.provision()
+        except UnreachableError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.5)
+
+
+def _free_ports(count: int) -> int:
+    while True:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            first = int(probe.getsockname()[1])
+        if first + count < 65_536 and all(_is_free(first + n) for n in range(1, count)):
+            return first
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) != 0

@@ -1,0 +1,126 @@
+"""What a contestant used, and when its rows became readable, seen from outside alike for all."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from bisect import bisect_left
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+
+_SAMPLE_S = 0.1
+
+
+@dataclass
+class Meter:
+    """CPU seconds and memory of a process with all its children, sampled."""
+
+    pid: int
+    times: list[float] = field(default_factory=list)
+    cpu_s: list[float] = field(default_factory=list)
+    memory_mb: list[float] = field(default_factory=list)
+    _ended: dict[int, float] = field(default_factory=dict)
+    _stopped: threading.Event = field(default_factory=threading.Event)
+
+    def start(self) -> None:
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def stop(self) -> None:
+        self._stopped.set()
+
+    def cpu_between(self, begin: float, end: float) -> float:
+        return self._at(end) - self._at(begin)
+
+    @property
+    def peak_mb(self) -> float:
+        return max(self.memory_mb, default=0.0)
+
+    def _run(self) -> None:
+        while not self._stopped.wait(_SAMPLE_S):
+            self._sample()
+
+    def _sample(self) -> None:
+        memory = 0
+        with suppress(psutil.Error):
+            root = psutil.Process(self.pid)
+            for process in (root, *root.children(recursive=True)):
+                with suppress(psutil.Error):
+                    used = process.cpu_times()
+                    self._ended[process.pid] = used.user + used.system
+                    memory += process.memory_info().rss
+        self.times.append(time.time())
+        # A child that ended keeps what it used.
+        self.cpu_s.append(sum(self._ended.values()))
+        self.memory_mb.append(memory / 1e6)
+
+    def _at(self, moment: float) -> float:
+        index = min(bisect_left(self.times, moment), len(self.times) - 1)
+        return self.cpu_s[index]
+
+
+@dataclass(frozen=True)
+class Commit:
+    at: float
+    rows: int
+
+
+class CommitWatch:
+    """Notes when each commit of a table becomes visible, and how many rows it brought."""
+
+    def __init__(self, table: Path) -> None:
+        self._log = table / "_delta_log"
+        self._next = 0
+        self.commits: list[Commit] = []
+        self.files: list[tuple[float, str]] = []
+
+    @property
+    def rows(self) -> int:
+        return sum(commit.rows for commit in self.commits)
+
+    def look(self) -> None:
+        while (file := self._log / f"{self._next:020d}.json").exists():
+            now = time.time()
+            actions = [json.loads(line) for line in file.read_text().splitlines()]
+            added = [action["add"] for action in actions if "add" in action]
+            rows = sum(json.loads(add["stats"])["numRecords"] for add in added)
+            self.commits.append(Commit(now, rows))
+            self.files += [(now, str(self._log.parent / add["path"])) for add in added]
+            self._next += 1
+
+
+@dataclass(frozen=True)
+class Result:
+    name: str
+    rows: int
+    # From the first commit of at least `WARM` rows to the last; a stream is warm most of its life.
+    warm_rows_per_s: float
+    cpu_s_per_million: float
+    # From the start of the process to the last commit.
+    wall_s: float
+    peak_mb: float
+
+
+def summarise(
+    name: str, watches: list[CommitWatch], meter: Meter, started: float, warm: int
+) -> Result:
+    """The table that is whole last counts."""
+    last = max(watches, key=lambda watch: watch.commits[-1].at)
+    seen, begin = 0, started
+    for commit in last.commits:
+        seen, begin = seen + commit.rows, commit.at
+        if seen >= warm:
+            break
+    end = last.commits[-1].at
+    rows = last.rows - seen
+    return Result(
+        name=name,
+        rows=last.rows,
+        warm_rows_per_s=rows / max(end - begin, 1e-9),
+        cpu_s_per_million=meter.cpu_between(begin, end) / rows * 1e6 if rows else 0.0,
+        wall_s=end - started,
+        peak_mb=meter.peak_mb,
+    )

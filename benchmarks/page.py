@@ -1,0 +1,84 @@
+"""The page of results, with the raw numbers and the ratios beside them."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from benchmarks.latency import Latency
+from benchmarks.measure import Result
+
+_HEAD = """# Benchmarks
+
+Written by `make bench-full`. All contestants read the same {rows:,} messages of 250 bytes of JSON
+from one broker with TLS and passwords, one after the other, on the same {cores} cores ({machine},
+{day}), where the broker runs too. Rates count from the first fifth on, when everybody is warm;
+`wall` counts from the start of the process. The ratio is ours by theirs: above 1 we are faster.
+
+"""
+
+
+def render(
+    rows: int, results: Sequence[Result], limits: dict[str, float], latencies: Sequence[Latency]
+) -> str:
+    layers = [
+        _throughput(layer, [r for r in results if r.name.startswith(layer)])
+        for layer in ("bronze", "silver")
+    ]
+    parts = [_head(rows), *layers, _limits(limits), _latency(latencies)]
+    return "\n".join(part for part in parts if part) + "\n"
+
+
+def _head(rows: int) -> str:
+    return _HEAD.format(
+        rows=rows,
+        cores=len(os.sched_getaffinity(0)),
+        machine=f"{platform.system()} {platform.machine()}",
+        day=datetime.now(UTC).date(),
+    )
+
+
+def _throughput(layer: str, results: Sequence[Result]) -> str:
+    if not results:
+        return ""
+    ours = next((r.warm_rows_per_s for r in results if "millrace" in r.name), 0.0)
+    lines = [
+        f"## {layer}\n",
+        "| who | rows/s | ratio | CPU s per million rows | wall s | peak MB |",
+        "|---|---:|---:|---:|---:|---:|",
+    ]
+    lines += [
+        f"| {one.name} | {one.warm_rows_per_s:,.0f} | {ours / one.warm_rows_per_s:.2f}"
+        f" | {one.cpu_s_per_million:.1f} | {one.wall_s:.1f} | {one.peak_mb:.0f} |"
+        for one in results
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _limits(limits: dict[str, float]) -> str:
+    if not limits:
+        return ""
+    read, written = (limits["rows"] / limits[key] for key in ("read_s", "write_s"))
+    return (
+        "## Limits\n\n"
+        f"Reading the topic without writing, one confluent-kafka process: {read:,.0f} rows/s.\n"
+        f"Writing Parquet from memory, pyarrow: {written:,.0f} rows/s.\n"
+    )
+
+
+def _latency(latencies: Sequence[Latency]) -> str:
+    if not latencies:
+        return ""
+    lines = [
+        "## From sent to readable, at 10,000 messages a second\n",
+        "| run | table | p50 ms | p95 ms | p99 ms | max ms | cores used | peak MB |",
+        "|---|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    lines += [
+        f"| {one.name} | {one.layer} | {one.p50_ms:.0f} | {one.p95_ms:.0f} | {one.p99_ms:.0f}"
+        f" | {one.max_ms:.0f} | {one.cores:.2f} | {one.peak_mb:.0f} |"
+        for one in latencies
+    ]
+    return "\n".join(lines) + "\n"
