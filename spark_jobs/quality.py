@@ -10,6 +10,7 @@ import time
 from datetime import UTC, datetime
 
 from delta.tables import DeltaTable
+from great_expectations.core import ExpectationValidationResult
 from pyspark.sql import DataFrame, SparkSession
 
 from millrace.core.errors import MillraceError
@@ -82,7 +83,13 @@ def judge(rows: DataFrame, task: QualitySpec) -> tuple[Outcome, ...]:
     say(f"judging {len(suite.expectations)} expectations of {suite.name}")
     samples = {**SUMMARY, "unexpected_index_column_names": list(COORDINATES)}
     found = validate(rows, suite, samples)
-    return tuple(outcome_of(one.to_json_dict(), COORDINATES) for one in found.results)
+    return tuple(_outcome(one) for one in found.results)
+
+
+def _outcome(one: ExpectationValidationResult) -> Outcome:
+    """Its own JSON would say null for NaN."""
+    config = one.expectation_config.to_json_dict()
+    return outcome_of(config, one.success, one.result, one.exception_info or {}, COORDINATES)
 
 
 if __name__ == "__main__":

@@ -49,23 +49,28 @@ def worst_of(outcomes: Iterable[Outcome]) -> Severity | None:
     return next((severity for severity in SEVERITIES if severity in failed), None)
 
 
-def outcome_of(found: Mapping[str, Any], coordinates: Sequence[str]) -> Outcome:
-    """`found` is one entry of `results` as Great Expectations makes it."""
-    config = found["expectation_config"]
-    kwargs, result = config["kwargs"], found.get("result") or {}
+def outcome_of(
+    config: Mapping[str, Any],
+    success: bool | None,
+    result: Mapping[str, Any],
+    exceptions: Mapping[str, Any],
+    coordinates: Sequence[str],
+) -> Outcome:
+    """From the parts of one result as Great Expectations makes it."""
+    kwargs = config["kwargs"]
     return Outcome(
         type=config["type"],
         subject=_subject(kwargs),
         arguments={key: _shown(kwargs[key]) for key in kwargs if key not in _UNSAID},
         severity=config["severity"],
-        passed=bool(found["success"]),
+        passed=bool(success),
         description=config.get("description") or "",
         rows=result.get("element_count"),
         unexpected=result.get("unexpected_count"),
         unexpected_percent=result.get("unexpected_percent"),
         observed=_shown(result["observed_value"]) if "observed_value" in result else None,
         samples=_samples(result, coordinates),
-        error=_error(found.get("exception_info") or {}),
+        error=_error(exceptions),
     )
 
 
