@@ -7,12 +7,15 @@ import sys
 import typer
 
 from millrace.cli import stack
+from millrace.cli.backfill import backfill
 from millrace.cli.check import check
 from millrace.cli.client import client
 from millrace.cli.maintain import maintain
 from millrace.cli.quality import quality
+from millrace.cli.replay import replay
 from millrace.cli.simulate import simulate
 from millrace.cli.tail import tail
+from millrace.cli.verify import verify
 from millrace.core.errors import MillraceError
 
 app = typer.Typer(
@@ -30,6 +33,9 @@ for command in (
     client,
     tail,
     simulate,
+    replay,
+    backfill,
+    verify,
     maintain,
     quality,
 ):

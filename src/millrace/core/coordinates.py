@@ -25,7 +25,8 @@ class Part(NamedTuple):
 def in_ranges(ranges: Mapping[Part, Range], alias: str = "") -> str:
     """Rows of these partitions between these offsets."""
     return _any(
-        f"({_is_part(part, alias)} AND {alias}offset BETWEEN {one.first} AND {one.last})"
+        f"({_is_part(part, alias)}"
+        f" AND {alias}offset >= {one.first} AND {alias}offset <= {one.last})"
         for part, one in sorted(ranges.items())
     )
 
@@ -40,7 +41,8 @@ def since_day(first: date | None) -> str:
 
 
 def between_days(first: date, last: date) -> str:
-    return f"day BETWEEN DATE'{first}' AND DATE'{last}'"
+    # Spark cannot resolve a BETWEEN inside of `replaceWhere`.
+    return f"day >= DATE'{first}' AND day <= DATE'{last}'"
 
 
 def below(ends: Mapping[str, Offsets]) -> str:

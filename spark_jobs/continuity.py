@@ -1,0 +1,163 @@
+"""Proves that nothing is missing and nothing doubled, or says what is.
+
+python -m spark_jobs.continuity TASK.json
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+
+from pyspark.sql import DataFrame, SparkSession
+
+from millrace.core.backfill import DayRows
+from millrace.core.continuity import (
+    Alarm,
+    ContinuityResult,
+    ContinuitySpec,
+    Facts,
+    Kind,
+    PartState,
+    Verdict,
+    disagreement_alarm,
+    doubles_alarm,
+    judge,
+    part_alarms,
+    to_ask,
+    topics_with_empty_offsets,
+    unreachable_alarm,
+)
+from millrace.core.coordinates import Part, below, since_day
+from millrace.core.instants import latest_of
+from millrace.core.ranges import Ranges, count, hull, without
+from spark_jobs.agreement import AGREEMENT, LAYERS, doubles_mask, exact_doubles, rows_by_day
+from spark_jobs.coverage import ranges_of, words_of
+from spark_jobs.ends import committed_ends
+from spark_jobs.kafka_span import read_spans
+from spark_jobs.producers import look_at_producers
+from spark_jobs.site_view import SiteView, look_at_sites
+from spark_jobs.task import run_task, say
+
+_Found = Mapping[str, Mapping[Part, Ranges]]
+
+
+def verify(spark: SparkSession, task: ContinuitySpec) -> ContinuityResult:
+    # The ends are fixed first: below them the stream has written all tables.
+    ends = {site.site: committed_ends(task, site.checkpoint) for site in task.inputs}
+    sites = look_at_sites(task, ends)
+    tables = _tables(spark, task, below(ends))
+    say("comparing the tables")
+    found = _compare(tables, task)
+    facts = _facts(sites, found["bronze"])
+    at_broker = _ask_brokers(spark, task, facts)
+    verdicts = _judge(facts, at_broker)
+    producers, gaps = look_at_producers(tables["bronze"], sites, task.settle_s)
+    return ContinuityResult(
+        parts=tuple(_state(part, facts[part], verdicts[part]) for part in sorted(facts)),
+        days=tuple(DayRows(**row.asDict()) for row in rows_by_day(tables).collect()),
+        producers=producers,
+        alarms=(
+            *(unreachable_alarm(site.site, site.error) for site in sites if site.error),
+            *_hole_alarms(task, facts, verdicts),
+            *_table_alarms(task, tables, found),
+            *gaps,
+        ),
+    )
+
+
+def _tables(spark: SparkSession, task: ContinuitySpec, settled: str) -> dict[str, DataFrame]:
+    layers = LAYERS if task.is_refined else ("bronze",)
+    tables = {}
+    for layer in layers:
+        rows = spark.read.format("delta").load(getattr(task.tables, layer))
+        tables[layer] = rows.where(f"{settled} AND {since_day(task.bronze_from)}")
+    return tables
+
+
+def _compare(tables: Mapping[str, DataFrame], task: ContinuitySpec) -> _Found:
+    masks = {"bronze": "bronze"} | {f"doubled_{name}": doubles_mask(name) for name in tables}
+    held = dict(tables)
+    if task.is_refined:
+        both_kept = since_day(latest_of(task.bronze_from, task.refined_from))
+        held["due"] = tables["bronze"].where(both_kept)
+        masks |= AGREEMENT
+    return ranges_of(words_of(held), masks)
+
+
+def _facts(sites: list[SiteView], present: Mapping[Part, Ranges]) -> dict[Part, Facts]:
+    known = {part for site in sites for part in site.parts} | present.keys()
+    views = {site.site: site for site in sites}
+    return {
+        part: views[part.site].facts(part, present.get(part, ()))
+        for part in known
+        if part.site in views
+    }
+
+
+def _ask_brokers(
+    spark: SparkSession, task: ContinuitySpec, facts: Mapping[Part, Facts]
+) -> Mapping[Part, Ranges]:
+    """What the brokers still have, from the first to the last hole of each partition."""
+    asked = {part: hull(ranges) for part, one in facts.items() if (ranges := to_ask(one))}
+    if not asked:
+        return {}
+    say(f"asking the broker about holes in {len(asked)} partitions")
+    rows = read_spans(spark, task.pipeline, task.inputs, asked)
+    if rows is None:
+        return {}
+    kept = rows.where(since_day(task.bronze_from))
+    return ranges_of(words_of({"broker": kept}), {"broker": "broker"})["broker"]
+
+
+def _judge(facts: Mapping[Part, Facts], at_broker: Mapping[Part, Ranges]) -> dict[Part, Verdict]:
+    empty = {part: without(to_ask(one), at_broker.get(part, ())) for part, one in facts.items()}
+    marked = topics_with_empty_offsets(empty)
+    return {
+        part: judge(
+            one,
+            at_broker.get(part, ()),
+            has_empty_offsets=(part.site, part.topic) in marked,
+        )
+        for part, one in facts.items()
+    }
+
+
+def _state(part: Part, facts: Facts, verdict: Verdict) -> PartState:
+    return PartState(
+        **part._asdict(),
+        rows=count(facts.present),
+        first=facts.present[0].first if facts.present else None,
+        last=facts.present[-1].last if facts.present else None,
+        committed=facts.committed,
+        low=facts.held.low if facts.held else None,
+        high=facts.held.high if facts.held else None,
+        empty=verdict.empty,
+        unproven=verdict.unproven,
+    )
+
+
+def _hole_alarms(
+    task: ContinuitySpec, facts: Mapping[Part, Facts], verdicts: Mapping[Part, Verdict]
+) -> Iterator[Alarm]:
+    for part in sorted(facts):
+        yield from part_alarms(task.pipeline, part, facts[part], verdicts[part])
+
+
+def _table_alarms(
+    task: ContinuitySpec, tables: Mapping[str, DataFrame], found: _Found
+) -> Iterator[Alarm]:
+    for kind in (Kind.UNREFINED, Kind.IN_BOTH, Kind.ORPHANED):
+        for part, ranges in sorted(found.get(kind.replace("-", "_"), {}).items()):
+            yield disagreement_alarm(task.pipeline, kind, part, ranges)
+    for layer, rows in tables.items():
+        doubles = exact_doubles(rows, found[f"doubled_{layer}"])
+        for part, ranges in sorted(doubles.items()):
+            yield doubles_alarm(layer, part, ranges)
+
+
+def main() -> int:
+    return run_task(ContinuitySpec, verify)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,42 @@
+"""Finds the pipeline a command's argument names, and what a task needs of it."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Sequence
+
+from millrace.core.errors import MillraceError
+from millrace.core.job import JobSpec, plan_ingest
+from millrace.core.layout import Layout
+from millrace.core.pipeline import PipelineSpec
+from millrace.core.references import sites_of
+from millrace.specs.loader import load_pipelines, load_sites
+from millrace.specs.refining import load_refine
+
+
+def find_pipeline(layout: Layout, name: str) -> PipelineSpec:
+    known = {pipeline.name: pipeline for pipeline in load_pipelines(layout)}
+    choose("pipeline", [name], list(known))
+    return known[name]
+
+
+def plan_job(layout: Layout, pipeline: PipelineSpec) -> JobSpec:
+    """What the pipeline's job reads and writes, as its files are today."""
+    sites = sites_of(pipeline, load_sites(layout))
+    return plan_ingest(pipeline, sites, layout, load_refine(layout, pipeline))
+
+
+def choose(what: str, named: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
+    """Those that are named, or all; raises MillraceError for one that is not there."""
+    for name in named:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            guess = f"did you mean {near[0]!r}? " if near else ""
+            listed = ", ".join(known) or "none"
+            raise MillraceError(f"there is no {what} {name!r}; {guess}there are: {listed}")
+    return tuple(named) or tuple(known)
+
+
+def show_progress(line: str) -> None:
+    sys.stderr.write(line + "\n")

@@ -1,0 +1,247 @@
+"""Continuity decides: which holes in a table are losses, and which were never anything.
+
+Not every missing offset is a missing record: markers of transactions, aborted records and
+compacted ones take an offset each and are never read. So a hole counts as a loss only when the
+broker still has a record there; where the broker has deleted that stretch, what is known of the
+topic decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date
+from enum import StrEnum
+
+from millrace.core.backfill import DayRows
+from millrace.core.coordinates import Part
+from millrace.core.job import SiteInput
+from millrace.core.lag import Bounds
+from millrace.core.model import Frozen
+from millrace.core.ranges import Range, Ranges, common, count, range_between, show, without
+from millrace.core.task import TaskSpec
+
+# Headers by which a producer numbers its messages: a name, a number that grows with each of its
+# starts, and a number that grows by one with each message. All three are text in UTF-8.
+PRODUCER, EPOCH, SEQUENCE = "millrace-producer", "millrace-epoch", "millrace-seq"
+
+
+class ContinuitySpec(TaskSpec):
+    inputs: tuple[SiteInput, ...]
+    is_refined: bool
+    # Rows of earlier days are not looked at: deleted by `keep`, or not asked for.
+    bronze_from: date | None = None
+    refined_from: date | None = None
+    # A producer's messages may overtake each other on their way through several partitions.
+    settle_s: float = 60.0
+
+
+class Kind(StrEnum):
+    MISSING = "missing"  # at the broker, not in bronze
+    LOST = "lost"  # in bronze never, at the broker no more
+    REWOUND = "rewound"  # the broker's topic ends before what was read of it
+    UNREACHABLE = "unreachable"  # the site does not answer, so nothing is proven
+    DOUBLED = "doubled"  # more than once in one table
+    UNREFINED = "unrefined"  # in bronze, in neither silver nor quarantine
+    IN_BOTH = "in-both"  # in silver and in quarantine
+    ORPHANED = "orphaned"  # in silver or quarantine, not in bronze
+    SEQUENCE = "sequence"  # a producer's own numbers have a gap
+
+
+class Alarm(Frozen):
+    kind: Kind
+    # Of what: a site, a partition, a producer.
+    subject: str
+    ranges: Ranges = ()
+    text: str
+    # What puts it right, where a command does.
+    command: str | None = None
+
+    @property
+    def name(self) -> str:
+        return f"{self.kind}:{self.subject}"
+
+
+class PartState(Frozen):
+    """One partition: what bronze has of it, and where the stream and the broker are."""
+
+    site: str
+    topic: str
+    partition: int
+    rows: int
+    first: int | None
+    last: int | None
+    committed: int
+    low: int | None = None
+    high: int | None = None
+    # Holes that the broker has too: markers of transactions, compacted or aborted records.
+    empty: Ranges = ()
+    # Holes below the broker's oldest record, in a topic that has such markers.
+    unproven: Ranges = ()
+
+
+class ProducerState(Frozen):
+    site: str
+    producer: str
+    epoch: int
+    first: int
+    last: int
+
+
+class ContinuityResult(Frozen):
+    parts: tuple[PartState, ...]
+    days: tuple[DayRows, ...]
+    producers: tuple[ProducerState, ...] = ()
+    alarms: tuple[Alarm, ...] = ()
+
+    @property
+    def is_whole(self) -> bool:
+        return not self.alarms
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known of one partition before the broker is asked about its holes."""
+
+    present: Ranges
+    # The next offset the stream will read; 0 before its first batch.
+    committed: int
+    # Where what has to be there begins at the broker; None: the site does not answer.
+    held: Bounds | None
+
+
+def holes(facts: Facts) -> Ranges:
+    """Offsets that bronze has not, from the first it should have to the last it should."""
+    begins = [facts.present[0].first] if facts.present else []
+    if facts.held:
+        begins.append(facts.held.low)
+    if not begins:
+        return ()
+    last = facts.present[-1].last + 1 if facts.present else 0
+    return without(range_between(min(begins), max(last, facts.committed)), facts.present)
+
+
+def to_ask(facts: Facts) -> Ranges:
+    """The holes of which the broker can tell whether there is a record."""
+    if facts.held is None:
+        return ()
+    return common(holes(facts), range_between(facts.held.low, facts.held.high))
+
+
+@dataclass(frozen=True)
+class Verdict:
+    missing: Ranges
+    empty: Ranges
+    lost: Ranges
+    unproven: Ranges
+
+
+def judge(facts: Facts, at_broker: Ranges, *, has_empty_offsets: bool) -> Verdict:
+    """`has_empty_offsets`: the topic is known to have offsets without a record."""
+    asked = to_ask(facts)
+    untold = without(holes(facts), asked)
+    if facts.held:
+        # What was read of it lies behind the end of the topic as it is now.
+        untold = without(untold, range_between(facts.held.high, facts.committed))
+    is_sure = facts.held is not None and not has_empty_offsets
+    return Verdict(
+        missing=common(asked, at_broker),
+        empty=without(asked, at_broker),
+        lost=untold if is_sure else (),
+        unproven=() if is_sure else untold,
+    )
+
+
+def part_alarms(pipeline: str, part: Part, facts: Facts, verdict: Verdict) -> Iterable[Alarm]:
+    subject = str(part)
+    if verdict.missing:
+        yield Alarm(
+            kind=Kind.MISSING,
+            subject=subject,
+            ranges=verdict.missing,
+            text=f"{_records(verdict.missing)} at the broker and not in bronze",
+            command=replay_command(pipeline, part, verdict.missing),
+        )
+    if verdict.lost:
+        yield Alarm(
+            kind=Kind.LOST,
+            subject=subject,
+            ranges=verdict.lost,
+            text=f"{_records(verdict.lost)} not in bronze, and deleted by the broker",
+        )
+    if facts.held and facts.held.high < facts.committed:
+        gone = range_between(facts.held.high, facts.committed)
+        yield Alarm(
+            kind=Kind.REWOUND,
+            subject=subject,
+            ranges=gone,
+            text=f"{show(gone)} were read and the broker's topic ends before them:"
+            " it was made anew, or its broker came back without its newest records",
+        )
+
+
+def producer_gaps(sent: Ranges, settled: Ranges) -> Ranges:
+    """Numbers missing between the first and the last that had time to settle."""
+    if not settled:
+        return ()
+    return without((Range(first=sent[0].first, last=settled[-1].last),), sent)
+
+
+def sequence_alarm(site: str, producer: str, epoch: int, gaps: Ranges) -> Alarm:
+    return Alarm(
+        kind=Kind.SEQUENCE,
+        subject=f"{site}/{producer}/{epoch}",
+        ranges=gaps,
+        text=f"{count(gaps)} messages that the producer numbered never came: {show(gaps)}",
+    )
+
+
+_DISAGREEMENTS = {
+    Kind.UNREFINED: "in bronze, and in neither silver nor quarantine",
+    Kind.IN_BOTH: "in silver and in quarantine",
+    Kind.ORPHANED: "in silver or quarantine, and not in bronze",
+}
+
+
+def disagreement_alarm(pipeline: str, kind: Kind, part: Part, ranges: Ranges) -> Alarm:
+    """`kind`: unrefined, in both, or orphaned."""
+    command = replay_command(pipeline, part, ranges)
+    commands = {Kind.UNREFINED: f"{command} --source bronze", Kind.ORPHANED: command}
+    return Alarm(
+        kind=kind,
+        subject=str(part),
+        ranges=ranges,
+        text=f"{_records(ranges)} {_DISAGREEMENTS[kind]}",
+        command=commands.get(kind),
+    )
+
+
+def doubles_alarm(layer: str, part: Part, ranges: Ranges) -> Alarm:
+    return Alarm(
+        kind=Kind.DOUBLED,
+        subject=f"{layer}/{part}",
+        ranges=ranges,
+        text=f"{_records(ranges)} more than once in {layer}",
+    )
+
+
+def replay_command(pipeline: str, part: Part, ranges: Ranges) -> str:
+    return (
+        f"millrace replay {pipeline} --site {part.site} --topic {part.topic}"
+        f" --partition {part.partition}"
+        f" --from-offset {ranges[0].first} --to-offset {ranges[-1].last}"
+    )
+
+
+def unreachable_alarm(site: str, reason: str) -> Alarm:
+    text = f"site {site!r} does not answer, so nothing is proven of its topics: {reason}"
+    return Alarm(kind=Kind.UNREACHABLE, subject=site, text=text)
+
+
+def topics_with_empty_offsets(empty: Mapping[Part, Ranges]) -> set[tuple[str, str]]:
+    return {(part.site, part.topic) for part, ranges in empty.items() if ranges}
+
+
+def _records(ranges: Ranges) -> str:
+    number = count(ranges)
+    return f"{number} record{'' if number == 1 else 's'} {show(ranges)}"
