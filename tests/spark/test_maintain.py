@@ -1,0 +1,128 @@
+"""What maintenance does to a table, as those who read and write it see it."""
+
+from __future__ import annotations
+
+import os
+import time
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from millrace.core.maintenance.plan import Bin, Checkpoint, Compact, Expire
+from spark_jobs.maintain import Table
+from spark_jobs.sink import append_once
+
+DAY = date(2026, 1, 1)
+COLUMNS = "site string, topic string, partition int, offset bigint, day date"
+
+
+@pytest.fixture
+def table(spark: SparkSession, tmp_path: Path) -> Table:
+    path = str(tmp_path / "t")
+    spark.sql(
+        f"CREATE TABLE delta.`{path}` ({COLUMNS}) USING delta PARTITIONED BY (day) TBLPROPERTIES"
+        " ('delta.enableChangeDataFeed' = 'true', 'delta.checkpointInterval' = '5')"
+    )
+    return Table(spark, path)
+
+
+def append(table: Table, batch: int, day: date = DAY) -> None:
+    rows = table.spark.createDataFrame([("a", "t", 0, batch, day)], COLUMNS)
+    assert append_once(rows.coalesce(1), table.path, "writer", batch)
+
+
+def compact_all(table: Table) -> Compact:
+    paths = tuple(
+        str(file.relative_to(table.path)) for file in Path(table.path).glob(f"day={DAY}/*.parquet")
+    )
+    return Compact(day=DAY, why="a test", bins=(Bin(paths=paths, size_bytes=1),))
+
+
+def offsets(table: Table) -> list[int]:
+    return [row.offset for row in table.spark.read.format("delta").load(table.path).collect()]
+
+
+def test_a_writer_that_began_before_goes_on_after(table: Table) -> None:
+    for batch in range(3):
+        append(table, batch)
+    gain = table.apply(compact_all(table))
+    assert (gain.files_before, gain.files_after, gain.left) == (3, 1, "")
+    append(table, 3)
+    assert sorted(offsets(table)) == [0, 1, 2, 3]
+
+
+def test_files_that_others_removed_meanwhile_are_left_to_the_next_run(table: Table) -> None:
+    for batch in range(3):
+        append(table, batch)
+    planned = compact_all(table)
+    table.apply(planned)
+    before = table.spark.read.format("delta").load(table.path).inputFiles()
+    assert "next run" in table.apply(planned).left
+    assert table.spark.read.format("delta").load(table.path).inputFiles() == before
+
+
+def test_days_that_go_leave_neither_rows_nor_change_files(table: Table) -> None:
+    append(table, 0)
+    append(table, 1, DAY + timedelta(days=1))
+    gain = table.apply(
+        Expire(before=DAY + timedelta(days=1), why="", days=1, files=1, size_bytes=1)
+    )
+    assert (gain.files_before, gain.files_after) == (1, 0)
+    assert gain.bytes_before > 0
+    assert offsets(table) == [1]
+    assert not (Path(table.path) / "_change_data").exists()
+
+
+def test_a_stream_of_the_table_does_not_see_compaction(table: Table, tmp_path: Path) -> None:
+    """A stream on the table itself has to say that it skips days that go."""
+
+    def new_rows(**options: str) -> int:
+        query = (
+            table.spark.readStream.format("delta")
+            .options(**options)
+            .load(table.path)
+            .writeStream.format("noop")
+            .option("checkpointLocation", str(tmp_path / "checkpoint"))
+            .trigger(availableNow=True)
+            .start()
+        )
+        query.awaitTermination()
+        return sum(progress.numInputRows for progress in query.recentProgress)
+
+    for batch in range(3):
+        append(table, batch)
+    assert new_rows() == 3
+    table.apply(compact_all(table))
+    append(table, 3)
+    assert new_rows() == 1
+    table.apply(Expire(before=DAY + timedelta(days=1), why="", days=1, files=2, size_bytes=1))
+    with pytest.raises(PySparkException, match="DELTA_SOURCE_IGNORE_DELETE"):
+        new_rows()
+    assert new_rows(skipChangeCommits="true") == 0
+
+
+def test_the_log_is_cleaned_as_the_stream_goes_on(table: Table) -> None:
+    log = Path(table.path) / "_delta_log"
+    for batch in range(11):
+        append(table, batch)
+    long_ago = (datetime.now(UTC) - timedelta(days=40)).timestamp()
+    for file in log.glob("0*"):
+        os.utime(file, (long_ago, long_ago))
+    for batch in range(11, 15):
+        append(table, batch)
+    versions = sorted(int(file.stem) for file in log.glob("*.json"))
+    assert versions == [10, 11, 12, 13, 14, 15], (
+        "two checkpoints are old, the younger one is needed"
+    )
+    assert sorted(offsets(table)) == list(range(15))
+
+
+def test_a_sum_of_the_log_is_made_at_once(table: Table) -> None:
+    append(table, 0)
+    started = time.time()
+    table.apply(Checkpoint(why="a test", commits=1))
+    last = Path(table.path) / "_delta_log" / "_last_checkpoint"
+    assert last.stat().st_mtime >= started - 1
