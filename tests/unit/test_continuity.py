@@ -1,0 +1,146 @@
+"""Which holes are losses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from millrace.core.continuity import (
+    ContinuityResult,
+    Facts,
+    Kind,
+    Verdict,
+    disagreement_alarm,
+    holes,
+    judge,
+    part_alarms,
+    producer_gaps,
+    sequence_alarm,
+    to_ask,
+    topics_with_empty_offsets,
+)
+from millrace.core.coordinates import Part
+from millrace.core.lag import Bounds
+from millrace.core.ranges import Range, Ranges
+
+PART = Part("plant-a", "t", 0)
+
+
+def ranges(*pairs: tuple[int, int]) -> Ranges:
+    return tuple(Range(first=first, last=last) for first, last in pairs)
+
+
+HELD = Bounds(20, 100)
+
+
+# The broker holds 20 to 99, and the stream has read all of it, where nothing else is said.
+def facts(*present: tuple[int, int], committed: int = 100, held: Any = HELD) -> Facts:
+    return Facts(ranges(*present), committed, held)
+
+
+@pytest.mark.parametrize(
+    ("known", "expected"),
+    [
+        (facts((0, 99)), []),
+        (facts((5, 99)), []),
+        (facts((0, 9), (12, 99)), [(10, 11)]),
+        (facts((30, 99)), [(20, 29)]),
+        (facts((20, 89)), [(90, 99)]),
+        (facts(), [(20, 99)]),
+        (facts((0, 49), committed=50), []),
+        (facts((0, 9), (20, 99), held=None), [(10, 19)]),
+        (facts(held=None), []),
+    ],
+    ids=[
+        "whole",
+        "kept from 5 on",
+        "in the middle",
+        "at the beginning",
+        "at the end",
+        "all of it",
+        "the rest is not read yet",
+        "no broker",
+        "nothing known",
+    ],
+)
+def test_holes_are_what_should_be_there(known: Facts, expected: list[tuple[int, int]]) -> None:
+    assert holes(known) == ranges(*expected)
+
+
+def test_only_what_the_broker_holds_is_asked_of_it() -> None:
+    assert to_ask(facts((0, 9), (22, 49), (60, 99))) == ranges((20, 21), (50, 59))
+    assert to_ask(facts((0, 9), (22, 99), held=None)) == ()
+
+
+@pytest.mark.parametrize(
+    ("at_broker", "has_empty", "expected"),
+    [
+        ([(50, 59)], False, Verdict(ranges((50, 59)), (), ranges((10, 19)), ())),
+        ([(52, 70)], True, Verdict(ranges((52, 59)), ranges((50, 51)), (), ranges((10, 19)))),
+        ([], True, Verdict((), ranges((50, 59)), (), ranges((10, 19)))),
+    ],
+    ids=["all there", "some there, below markers", "markers alone"],
+)
+def test_a_hole_is_a_loss_when_the_broker_has_a_record_there(
+    at_broker: list[tuple[int, int]], has_empty: bool, expected: Verdict
+) -> None:
+    known = facts((0, 9), (20, 49), (60, 99))
+    assert judge(known, ranges(*at_broker), has_empty_offsets=has_empty) == expected
+
+
+def test_nothing_is_proven_without_the_broker() -> None:
+    verdict = judge(facts((0, 9), (20, 99), held=None), (), has_empty_offsets=False)
+    assert verdict == Verdict((), (), (), ranges((10, 19)))
+
+
+def test_a_missing_record_comes_with_the_command_that_brings_it_back() -> None:
+    known = facts((20, 49), (60, 99))
+    verdict = judge(known, ranges((50, 59)), has_empty_offsets=False)
+    (alarm,) = part_alarms("temperature", PART, known, verdict)
+    assert (alarm.name, alarm.ranges) == ("missing:plant-a/t-0", ranges((50, 59)))
+    assert alarm.text == "10 records [50..59] at the broker and not in bronze"
+    assert alarm.command == (
+        "millrace replay temperature --site plant-a --topic t --partition 0"
+        " --from-offset 50 --to-offset 59"
+    )
+
+
+def test_a_topic_that_was_made_anew_is_noticed() -> None:
+    known = facts((0, 99), held=Bounds(0, 30))
+    verdict = judge(known, (), has_empty_offsets=False)
+    (alarm,) = part_alarms("temperature", PART, known, verdict)
+    assert (alarm.kind, alarm.ranges) == (Kind.REWOUND, ranges((30, 99)))
+
+
+def test_lost_records_are_named() -> None:
+    known = facts((0, 9), (12, 99))
+    verdict = judge(known, (), has_empty_offsets=False)
+    (alarm,) = part_alarms("temperature", PART, known, verdict)
+    assert (alarm.kind, alarm.ranges, alarm.command) == (Kind.LOST, ranges((10, 11)), None)
+
+
+def test_unrefined_rows_are_replayed_from_bronze() -> None:
+    alarm = disagreement_alarm("temperature", Kind.UNREFINED, PART, ranges((5, 5)))
+    assert alarm.text == "1 record [5..5] in bronze, and in neither silver nor quarantine"
+    assert alarm.command
+    assert alarm.command.endswith("--source bronze")
+
+
+#  1 2 3 . 5 6 . . 9   settled up to 6: 7 and 8 may still be on their way
+def test_a_producers_gap_counts_once_what_follows_it_has_settled() -> None:
+    sent = ranges((1, 3), (5, 6), (9, 9))
+    assert producer_gaps(sent, ranges((1, 3), (5, 6))) == ranges((4, 4))
+    assert producer_gaps(sent, sent) == ranges((4, 4), (7, 8))
+    assert producer_gaps(sent, ()) == ()
+
+
+def test_a_producers_gap_is_a_named_alarm() -> None:
+    alarm = sequence_alarm("plant-a", "gateway-1", 7, ranges((4, 4)))
+    assert alarm.name == "sequence:plant-a/gateway-1/7"
+    assert not ContinuityResult(parts=(), days=(), alarms=(alarm,)).is_whole
+
+
+def test_one_marker_says_it_of_the_whole_topic() -> None:
+    empty = {PART: ranges((5, 5)), Part("plant-a", "u", 0): ()}
+    assert topics_with_empty_offsets(empty) == {("plant-a", "t")}
