@@ -15,6 +15,7 @@ from pyarrow import parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
+from millrace.core.quality.regex import check_regex
 from millrace.core.quality.row_level import ROW_LEVEL
 from spark_jobs.expectations import read_suite, validate
 
@@ -69,6 +70,12 @@ EDGES: dict[str, list[Any]] = {
     "boolean": [True, False],
 }
 ROWS = 120
+REGEX_PARTS = [
+    *"abA1 -^$.|?*+()[]{},:=!<>&\\/'#",
+    *(r"\d", r"\b", r"\p{L}", r"\x41", r"\Q", r"\k", r"\1", r"\-", r"\]", r"\["),
+    *("(?:", "(?i)", "(?x)", "(?=", "(?<!", "(?>", "(?<n>", "(?P<n>", "(?#", "(?-i)", "(?L)"),
+    *("{1,2}", "{3,}", "{,2}", "[^", "[a-z]", "&&", "++", "*?", "é"),
+]
 
 NOT_NULL, NULL = "expect_column_values_to_not_be_null", "expect_column_values_to_be_null"
 BETWEEN = "expect_column_values_to_be_between"
@@ -240,6 +247,24 @@ def test_no_case_is_idle(rows: DataFrame) -> None:
     """Some rows break each rule and some keep it, or the comparison says little."""
     broken = dict(zip(map(str, CASES), _broken(rows), strict=True))
     assert [case for case, found in broken.items() if not 0 < len(found) < ROWS] == []
+
+
+def test_java_reads_every_regex_that_is_taken(spark: SparkSession) -> None:
+    chance = random.Random(11)
+    drawn = {"".join(chance.choices(REGEX_PARTS, k=chance.randint(1, 7))) for _ in range(10_000)}
+    taken = [pattern for pattern in sorted(drawn) if _is_taken(pattern)]
+    assert len(taken) > 300
+    java = spark.sparkContext._jvm.java.util.regex.Pattern  # noqa: SLF001 - the only door
+    for pattern in taken:
+        java.compile(pattern)
+
+
+def _is_taken(pattern: str) -> bool:
+    try:
+        check_regex(pattern)
+    except ValueError:
+        return False
+    return True
 
 
 def _weight(n: int) -> int:

@@ -331,6 +331,7 @@ def test_no_more_rules_than_bits(file: Path) -> None:
         "a{,3}",
         r"\q",
         "(?#x)",
+        r"[\b]",
         "a{2",
     ],
 )
