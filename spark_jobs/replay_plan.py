@@ -39,12 +39,21 @@ def _ask_broker(
     broker = Broker(site, group=f"millrace-{task.pipeline}-replay", timeout_s=15.0)
     try:
         held = {_part(site, p): bounds for p, bounds in broker.bounds().items()}
+        _refuse_absent_topics(site, held)
         named = _only_named(task, held)
         return {part: (named[part], w) for part, w in _windows(task, broker, named, bronze).items()}
     except KafkaException as error:
         raise MillraceError(f"site {site.site!r}: {error.args[0].str()}") from error
     finally:
         broker.close()
+
+
+def _refuse_absent_topics(site: SiteInput, held: Mapping[Part, Bounds]) -> None:
+    for topic in site.topics:
+        if not any(part.topic == topic for part in held):
+            raise MillraceError(
+                f"site {site.site!r} has no topic {topic!r}; the pipeline's provision task makes it"
+            )
 
 
 def _only_named(task: ReplaySpec, held: Mapping[Part, Bounds]) -> dict[Part, Bounds]:

@@ -10,13 +10,14 @@ import sys
 import traceback
 from importlib import import_module
 from pathlib import Path
-from typing import Any
-
-from pyspark.sql import SparkSession
+from typing import TYPE_CHECKING, Any
 
 from millrace.core.engine import EngineSpec
 from spark_jobs.session import build_session
 from tests.integration.lake import ANSWER
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 def answer(spark: SparkSession, asked: dict[str, Any]) -> object:

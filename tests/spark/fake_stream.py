@@ -1,0 +1,129 @@
+"""A site's stream without a broker: the job's own sink, given batches as Spark would give them."""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from delta.tables import DeltaTable
+from pyspark.sql import SparkSession
+
+from millrace.core import bronze
+from millrace.core.columns import Column
+from millrace.core.engine import EngineSpec, Tables
+from millrace.core.job import SiteInput
+from millrace.core.refine import RefineSpec, Rule
+from millrace.state.checkpoint import Checkpoint
+from spark_jobs.refined_tables import ensure_refined_tables
+from spark_jobs.sink import BatchSink, Fence
+
+RECORDS = (
+    "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp,"
+    " timestampType int, headers array<struct<key:string,value:binary>>"
+)
+ENGINE = EngineSpec(memory="768m", class_path=())
+V = Column(name="v", type="bigint", path=("v",), required=True)
+LENIENT = RefineSpec(format="json", columns=(V,))
+STRICT = RefineSpec(
+    format="json",
+    columns=(V, Column(name="w", type="string", path=("w",), required=False)),
+    rules=(Rule(id="no-fives", severity="critical", broken="coalesce(v % 5 = 0, false)"),),
+)
+
+
+@dataclass
+class FakeStream:
+    """Partition 0 of topic `t` of `plant-a`. Every tenth message is for quarantine."""
+
+    spark: SparkSession
+    home: Path
+    batches: int = 0
+    end: int = 0
+    _stopped: threading.Event = field(default_factory=threading.Event)
+
+    def __post_init__(self) -> None:
+        self._write("metadata", json.dumps({"id": "the-stream"}))
+        (self.home / "generations").mkdir()
+        (self.home / "generations" / "1").touch()
+        create = DeltaTable.create(self.spark).location(self.tables.bronze)
+        for name, kind in bronze.COLUMNS:
+            create = create.addColumn(name, kind)
+        for name, value in bronze.PROPERTIES.items():
+            if name != "delta.logRetentionDuration":
+                create = create.property(name, value)
+        create.partitionedBy(*bronze.PARTITION_BY).execute()
+        ensure_refined_tables(self.spark, self.tables, LENIENT)
+
+    @property
+    def tables(self) -> Tables:
+        return Tables(**{layer: str(self.home / layer) for layer in Tables.model_fields})
+
+    @property
+    def checkpoint(self) -> str:
+        return str(self.home / "checkpoint")
+
+    def batch(self, rows: int, at: datetime | None = None, *, commit: bool = True) -> None:
+        """One batch; without `commit` as a crash before the checkpoint's would leave it."""
+        time = at or datetime.now(UTC)
+        records = [
+            (b"k", message(n), "t", 0, n, time, 1, None) for n in range(self.end, self.end + rows)
+        ]
+        self.end += rows
+        self._write(f"offsets/{self.batches}", f'v1\n{{}}\n{{"t": {{"0": {self.end}}}}}')
+        checkpoint = Checkpoint(self.checkpoint)
+        fence = Fence(self.home / "generations", 1)
+        sink = BatchSink("plant-a", self.tables, LENIENT, checkpoint, fence)
+        sink(self.spark.createDataFrame(records, RECORDS), self.batches)
+        if commit:
+            self._write(f"commits/{self.batches}", "v1\n{}")
+        self.batches += 1
+
+    def __enter__(self) -> FakeStream:
+        """Batch after batch, in a thread of its own."""
+        self._stopped.clear()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stopped.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stopped.is_set():
+            self.batch(20)
+
+    def _write(self, name: str, text: str) -> None:
+        file = Path(self.checkpoint) / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+
+    def offsets(self, layer: str) -> list[int]:
+        rows = self.spark.read.format("delta").load(getattr(self.tables, layer))
+        return sorted(row.offset for row in rows.select("offset").collect())
+
+    def delete(self, layer: str, where: str) -> None:
+        DeltaTable.forPath(self.spark, getattr(self.tables, layer)).delete(where)
+
+    def version(self, layer: str) -> int:
+        table = DeltaTable.forPath(self.spark, getattr(self.tables, layer))
+        return int(table.history(1).collect()[0].version)
+
+    @property
+    def site_input(self) -> SiteInput:
+        return SiteInput(
+            site="plant-a",
+            topics=("t",),
+            kafka={},
+            librdkafka={},
+            secret_file=self.home,
+            ca_file=self.home,
+            checkpoint=self.checkpoint,
+        )
+
+
+def message(number: int) -> bytes:
+    return json.dumps({"v": number if number % 10 else "ten"}).encode()
