@@ -26,7 +26,7 @@ class Size:
     for_s: int
 
 
-QUICK, FULL = Size(400_000, 30, 20), Size(2_000_000, 120, 60)
+QUICK, FULL = Size(1_000_000, 30, 20), Size(2_000_000, 120, 60)
 
 
 def main() -> None:
@@ -60,6 +60,9 @@ def race(arena: Arena, size: Size, only: str) -> tuple[list[Result], dict[str, f
         "bronze-delta-rs-2": lambda name: ring.delta_rs(name, 2, silver=False),
         "bronze-spark-docs": lambda name: ring.spark_docs(name, silver=False),
         "silver-millrace": lambda name: ring.ours(name, silver=True),
+        "silver-two-hops": lambda name: ring.ours(
+            name, silver=True, module="benchmarks.contestants.two_hops"
+        ),
         "silver-delta-rs-1": lambda name: ring.delta_rs(name, 1, silver=True),
         "silver-delta-rs-2": lambda name: ring.delta_rs(name, 2, silver=True),
         "silver-spark-docs": lambda name: ring.spark_docs(name, silver=True),

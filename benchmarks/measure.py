@@ -32,6 +32,13 @@ class Meter:
     def stop(self) -> None:
         self._stopped.set()
 
+    def is_over(self) -> bool:
+        """The process has ended by itself."""
+        try:
+            return psutil.Process(self.pid).status() == psutil.STATUS_ZOMBIE
+        except psutil.NoSuchProcess:
+            return True
+
     def cpu_between(self, begin: float, end: float) -> float:
         return self._at(end) - self._at(begin)
 

@@ -37,14 +37,14 @@ class Throughput:
     def warm(self) -> int:
         return self.rows // 5
 
-    def ours(self, name: str, *, silver: bool) -> Result:
+    def ours(self, name: str, *, silver: bool, module: str = "spark_jobs.ingest") -> Result:
         pipeline = self.arena.pipeline(name, silver=silver)
         refine = load_refine(self.arena.layout, pipeline) if silver else None
         job = plan_ingest(pipeline, [self.arena.site], self.arena.layout, refine)
         job = job.model_copy(update={"generation": 1})
         ensure_bronze(Path(job.tables.bronze))
         Mailbox(job.state_dir).write_job(job)
-        command = [str(LAKE), "-m", "spark_jobs.ingest", str(Mailbox(job.state_dir).job_file)]
+        command = [str(LAKE), "-m", module, str(Mailbox(job.state_dir).job_file)]
         return self._race(name, [command], job.tables, silver=silver)
 
     def delta_rs(self, name: str, processes: int, *, silver: bool) -> Result:
@@ -116,8 +116,17 @@ class Throughput:
     ) -> Result:
         watches = [CommitWatch(Path(tables.bronze))]
         watches += [CommitWatch(Path(tables.silver))] if silver else []
-        with running(commands, self.arena.layout.var / f"{name}.log") as (started, meter):
-            until(lambda: self._is_done(watches, tables), f"{name} brought not all rows")
+        log = self.arena.layout.var / f"{name}.log"
+        with running(commands, log) as (started, meter):
+
+            def is_done() -> bool:
+                had_ended = meter.is_over()
+                done = self._is_done(watches, tables)
+                if had_ended and not done:
+                    raise RuntimeError(f"{name} ended early:\n{log.read_text()[-2000:]}")
+                return done
+
+            until(is_done, f"{name} brought not all rows")
         return summarise(name, watches, meter, started, self.warm)
 
     def _is_done(self, watches: Sequence[CommitWatch], tables: Tables) -> bool:
