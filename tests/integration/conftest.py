@@ -9,8 +9,9 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
@@ -18,9 +19,12 @@ from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 from millrace.core.job import plan_ingest
 from millrace.core.kafka_client import admin_settings, librdkafka_settings
 from millrace.core.layout import Layout
+from millrace.core.object_store import PORTS_NEEDED
 from millrace.core.pipeline import PipelineSpec
 from millrace.core.provision import Wanted, wanted_for_site
+from millrace.core.refine import RefineSpec
 from millrace.core.site import ClientSettings, LocalBroker, SiteSpec
+from millrace.core.store import Bucket
 from millrace.edge.avro import Schemas
 from millrace.edge.errors import UnreachableError
 from millrace.edge.provision import provision_site
@@ -29,6 +33,7 @@ from millrace.local.broker import prepare_broker
 from millrace.local.program import Program
 from millrace.local.secrets import ensure_user
 from tests.integration.ingest_driver import IngestDriver
+from tests.integration.object_store import RunningStore
 
 CHECKOUT = Path(__file__).parents[2]
 START_TIMEOUT_S = 60
@@ -41,6 +46,15 @@ TEMPERATURE = PipelineSpec(
     format="avro",
     table="temperature",
 )
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--full", action="store_true", help="races as long as those in docs/adr")
+
+
+@pytest.fixture(scope="session")
+def full(request: pytest.FixtureRequest) -> bool:
+    return bool(request.config.getoption("--full"))
 
 
 def wait_until(is_so: Callable[[], bool], timeout_s: float = 30.0) -> None:
@@ -173,9 +187,19 @@ def _is_free(port: int) -> bool:
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A checkout's read-only parts under a `var` of its own."""
     home = tmp_path_factory.mktemp("home")
-    for part in (".jars", "schemas", "infra"):
+    for part in (".jars", ".venv", "schemas", "infra"):
         (home / part).symlink_to(CHECKOUT / part)
     return home
+
+
+@pytest.fixture(scope="session")
+def store(home: Path) -> Iterator[RunningStore]:
+    running = RunningStore.prepare(Layout(home), free_ports(PORTS_NEEDED))
+    running.start()
+    try:
+        yield running
+    finally:
+        running.stop(signal.SIGKILL)
 
 
 @pytest.fixture(scope="session")
@@ -194,15 +218,27 @@ def site(home: Path) -> Iterator[RunningSite]:
         running.stop()
 
 
+class NewDriver(Protocol):
+    """A job of its own: topic, pipeline and table have its name."""
+
+    def __call__(
+        self, name: str, bucket: Bucket | None = None, refine: RefineSpec | None = None
+    ) -> IngestDriver: ...
+
+
 @pytest.fixture
-def new_driver(site: RunningSite) -> Iterator[Callable[[str], IngestDriver]]:
+def new_driver(site: RunningSite) -> Iterator[NewDriver]:
     made: list[IngestDriver] = []
 
-    def make(name: str) -> IngestDriver:
+    def make(
+        name: str, bucket: Bucket | None = None, refine: RefineSpec | None = None
+    ) -> IngestDriver:
         site.add_topic(name)
         pipeline = TEMPERATURE.model_copy(update={"name": name, "topics": (name,), "table": name})
-        job = plan_ingest(pipeline, [site.spec], site.layout).model_copy(update={"trigger_s": 0.5})
-        ensure_bronze(Path(job.tables.bronze))
+        layout = replace(site.layout, bucket=bucket)
+        job = plan_ingest(pipeline, [site.spec], layout, refine)
+        job = job.model_copy(update={"trigger_s": 0.5})
+        ensure_bronze(job.tables.bronze, bucket)
         made.append(IngestDriver(job))
         return made[-1]
 

@@ -11,11 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
+from deltalake import DeltaTable
 
 from millrace.core.heartbeat import Heartbeat, Phase, SiteBeat
 from millrace.core.job import JobSpec
+from millrace.lake.tables import open_table
 from millrace.state.checkpoint import Checkpoint
 from millrace.state.mailbox import Mailbox
+from millrace.state.objects import Objects, objects_at
 
 CHECKOUT = Path(__file__).parents[2]
 START_TIMEOUT_S = 90
@@ -35,12 +38,17 @@ class IngestDriver:
         return Path(self.job.tables.bronze)
 
     @property
+    def delta(self) -> DeltaTable:
+        """Bronze as it is now, wherever it is."""
+        return open_table(self.job.tables.bronze, self.job.engine.bucket)
+
+    @property
     def log_file(self) -> Path:
         return self.job.state_dir / "driver.log"
 
     @property
     def checkpoint(self) -> Checkpoint:
-        return Checkpoint(self.job.inputs[0].checkpoint)
+        return Checkpoint(self.job.inputs[0].checkpoint, self.job.engine.bucket)
 
     @property
     def jvm(self) -> psutil.Process:
@@ -113,14 +121,21 @@ class IngestDriver:
         return False
 
     def _await_delta_commit(self, deadline: float) -> None:
-        log = self.table / "_delta_log"
-        newest = max(int(f.stem) for f in log.glob("*.json"))
-        following = log / f"{newest + 1:020d}.json"
-        while not following.exists() and time.monotonic() < deadline:
+        log = self._log
+        following = f"{max(_versions(log)) + 1:020d}.json"
+        while log.modified_at(following) is None and time.monotonic() < deadline:
             time.sleep(0.0005)
 
     def _last_written_batch(self) -> int:
-        log = self.table / "_delta_log"
-        newest = max(f for f in log.glob("*.json"))
-        actions = [json.loads(line) for line in newest.read_text().splitlines()]
+        log = self._log
+        newest = log.read(f"{max(_versions(log)):020d}.json") or ""
+        actions = [json.loads(line) for line in newest.splitlines()]
         return int(next(a["txn"]["version"] for a in actions if "txn" in a))
+
+    @property
+    def _log(self) -> Objects:
+        return objects_at(f"{self.job.tables.bronze}/_delta_log", self.job.engine.bucket)
+
+
+def _versions(log: Objects) -> list[int]:
+    return [int(name.removesuffix(".json")) for name in log.names() if name.endswith(".json")]

@@ -58,11 +58,12 @@ class Race:
     settings: Path
     java_options: tuple[str, ...] = ()
     versions: int = 200
+    names: tuple[str, ...] = RACERS
 
     def run(self) -> list[Outcome]:
-        outcomes = {name: Outcome(name) for name in RACERS}
+        outcomes = {name: Outcome(name) for name in self.names}
         with ExitStack() as stack:
-            racers = [stack.enter_context(self._racer(name)) for name in RACERS]
+            racers = [stack.enter_context(self._racer(name)) for name in self.names]
             assert [racer.read() for racer in racers] == ["ready\n"] * len(racers)
             for _ in range(self.versions):
                 for racer in racers:

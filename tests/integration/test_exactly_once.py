@@ -6,26 +6,33 @@ import signal
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from deltalake import DeltaTable
 
+from millrace.core.columns import Column
 from millrace.core.heartbeat import Phase
 from millrace.core.job import SiteInput
+from millrace.core.refine import RefineSpec
 from millrace.state.generations import claim
-from tests.integration.conftest import RunningSite, free_ports, wait_until
+from tests.integration.conftest import NewDriver, RunningSite, free_ports, wait_until
 from tests.integration.ingest_driver import START_TIMEOUT_S, IngestDriver
 
 Row = dict[str, Any]
 
 
+NUMBERS = RefineSpec(
+    format="json", columns=(Column(name="n", type="bigint", path=("n",), required=True),)
+)
+
+
 class Producing:
-    """Numbered records in bursts with pauses between, until told to stop."""
+    """Numbered records in bursts with pauses between, until told to stop; half of them are JSON."""
 
     def __init__(self, site: RunningSite, topic: str) -> None:
         self._producer = Producer(site.settings("app"))
@@ -51,8 +58,9 @@ class Producing:
                 self._send()
 
     def _send(self) -> None:
-        text = str(self.sent).encode()
-        self._producer.produce(self._topic, text, text, on_delivery=self._on_delivery)
+        key = str(self.sent).encode()
+        value = b'{"n": %d}' % self.sent if self.sent % 2 else key
+        self._producer.produce(self._topic, value, key, on_delivery=self._on_delivery)
         self._producer.poll(0)
         self.sent += 1
 
@@ -61,9 +69,8 @@ class Producing:
             self.failed.append(error)
 
 
-def table_rows(table: Path) -> list[Row]:
+def table_rows(delta: DeltaTable) -> list[Row]:
     """In the order of commits, and within one as its files hold them."""
-    delta = DeltaTable(str(table))
     rows: list[Row] = []
     for version in range(1, delta.version() + 1):
         for batch in delta.load_cdf(version, version):
@@ -71,10 +78,6 @@ def table_rows(table: Path) -> list[Row]:
             columns = [batch.column(name).to_pylist() for name in names]
             rows += [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
     return rows
-
-
-def row_count(table: Path) -> int:
-    return DeltaTable(str(table)).count()
 
 
 def broker_ends(site: RunningSite, topic: str) -> dict[int, int]:
@@ -91,17 +94,34 @@ def broker_ends(site: RunningSite, topic: str) -> dict[int, int]:
 
 @pytest.mark.timeout(600)
 def test_five_kills_leave_every_record_once_and_in_order(
-    site: RunningSite, new_driver: Callable[[str], IngestDriver]
+    site: RunningSite, new_driver: NewDriver
 ) -> None:
-    driver = new_driver("kills")
-    with Producing(site, "kills") as producing:
+    driver = new_driver("kills", refine=NUMBERS)
+    assert_survives_kills(site, driver)
+    assert_no_secret(site, driver)
+    ends = broker_ends(site, "kills")
+    refined = [offsets_in(driver, layer) for layer in ("silver", "quarantine")]
+    assert sorted(refined[0] + refined[1]) == [(p, n) for p in ends for n in range(ends[p])]
+    assert all(refined)
+
+
+def offsets_in(driver: IngestDriver, layer: str) -> list[tuple[int, int]]:
+    table = DeltaTable(getattr(driver.job.tables, layer))
+    rows = pq.ParquetDataset(
+        [file.removeprefix("file://") for file in table.file_uris()], partitioning=None
+    ).read(["partition", "offset"])
+    return list(zip(*(column.to_pylist() for column in rows.columns), strict=True))
+
+
+def assert_survives_kills(site: RunningSite, driver: IngestDriver) -> None:
+    topic = driver.job.pipeline
+    with Producing(site, topic) as producing:
         torn = [kill(driver) for kill in (kill_torn, kill_jvm, kill_python, kill_both, kill_torn)]
     assert any(torn), "no kill met the gap between Delta's commit and the checkpoint's"
     driver.start()
-    wait_until(lambda: row_count(driver.table) >= producing.sent, START_TIMEOUT_S)
+    wait_until(lambda: driver.delta.count() >= producing.sent, START_TIMEOUT_S)
     assert driver.stop() == 0
-    assert_each_once(table_rows(driver.table), producing.sent, broker_ends(site, "kills"))
-    assert_no_secret(site, driver)
+    assert_each_once(table_rows(driver.delta), producing.sent, broker_ends(site, topic))
 
 
 def kill_torn(driver: IngestDriver) -> bool:
@@ -149,7 +169,7 @@ def assert_each_once(rows: list[Row], sent: int, ends: dict[int, int]) -> None:
     for row in rows:
         offsets[row["partition"]].append(row["offset"])
     assert {part: list(range(end)) for part, end in ends.items()} == dict(offsets)
-    assert sorted(int(row["value"]) for row in rows) == list(range(sent))
+    assert sorted(int(row["value"].strip(b'{"n: }')) for row in rows) == list(range(sent))
 
 
 def assert_no_secret(site: RunningSite, driver: IngestDriver) -> None:
@@ -165,14 +185,14 @@ def assert_no_secret(site: RunningSite, driver: IngestDriver) -> None:
 
 
 def test_a_running_job_tells_its_lag_survives_a_dead_site_and_stops_whole(
-    site: RunningSite, new_driver: Callable[[str], IngestDriver]
+    site: RunningSite, new_driver: NewDriver
 ) -> None:
     driver = new_driver("steady")
     away = site_away(driver.job.inputs[0])
     driver.job = driver.job.model_copy(update={"inputs": (driver.job.inputs[0], away)})
     site.produce("app", "steady", [(b"k", b"0")])
     driver.start()
-    wait_until(lambda: row_count(driver.table) == 1, START_TIMEOUT_S)
+    wait_until(lambda: driver.delta.count() == 1, START_TIMEOUT_S)
     wait_until(lambda: (beat := driver.site_beat("away")) is not None and not beat.reachable)
     assert driver.is_running()
     assert_lag_is_the_brokers(site, driver)
@@ -226,11 +246,11 @@ def assert_stops_whole_under_load(site: RunningSite, driver: IngestDriver) -> No
     assert beat.phase is Phase.STOPPED
     assert driver.checkpoint.last_planned() == driver.checkpoint.last_commit()
     ends = driver.checkpoint.offsets(driver.checkpoint.last_commit())
-    assert row_count(driver.table) == sum(ends.values())
+    assert driver.delta.count() == sum(ends.values())
 
 
 def test_a_newer_generation_ends_the_older_before_it_writes(
-    site: RunningSite, new_driver: Callable[[str], IngestDriver]
+    site: RunningSite, new_driver: NewDriver
 ) -> None:
     driver = new_driver("fenced")
     driver.start()
@@ -241,7 +261,7 @@ def test_a_newer_generation_ends_the_older_before_it_writes(
     beat = driver.beat()
     assert beat
     assert beat.phase is Phase.FENCED
-    assert row_count(driver.table) == 0
+    assert driver.delta.count() == 0
     driver.start()  # the generation that was claimed above
     assert driver.wait() == 0
     assert "is taken" in driver.log_file.read_text()

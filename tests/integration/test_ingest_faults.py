@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 from confluent_kafka import TopicPartition
@@ -10,10 +9,8 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from deltalake import DeltaTable
 
 from millrace.core.heartbeat import Phase
-from tests.integration.conftest import RunningSite, wait_until
+from tests.integration.conftest import NewDriver, RunningSite, wait_until
 from tests.integration.ingest_driver import START_TIMEOUT_S, IngestDriver
-
-NewDriver = Callable[[str], IngestDriver]
 
 
 def records(count: int) -> list[tuple[bytes | None, bytes | None]]:

@@ -37,6 +37,7 @@ def server_options(folder: Path, port: int, certificate: Path, key: Path) -> tup
         "master.telemetry": "false",
         "master.volumeSizeLimitMB": 1024,
         "volume.max": 0,  # as many as fit on the disk
+        "volume.preStopSeconds": 1,
     }
     return tuple(f"-{name}={value}" for name, value in settings.items())
 

@@ -1,0 +1,67 @@
+"""An object store of a test run: started, stopped, killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from dataclasses import dataclass
+
+from millrace.core.layout import Layout
+from millrace.core.store import LOCAL_BUCKET, Bucket
+from millrace.local.object_store import (
+    check_bucket,
+    ensure_trust_store,
+    is_open,
+    prepare_object_store,
+)
+from millrace.local.program import Program
+
+START_TIMEOUT_S = 60
+
+
+@dataclass
+class RunningStore:
+    layout: Layout
+    bucket: Bucket
+    program: Program
+    process: subprocess.Popen[bytes] | None = None
+
+    @classmethod
+    def prepare(cls, layout: Layout, port: int) -> RunningStore:
+        bucket = Bucket(
+            name=LOCAL_BUCKET,
+            endpoint=f"https://127.0.0.1:{port}",
+            credentials_file=layout.object_store_credentials,
+            ca_file=layout.ca,
+            trust_store=layout.trust_store,
+        )
+        program = prepare_object_store(layout, bucket, port)
+        ensure_trust_store(bucket)
+        return cls(layout, bucket, program)
+
+    def start(self) -> None:
+        self.program.log.parent.mkdir(parents=True, exist_ok=True)
+        with self.program.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                self.program.command,
+                cwd=self.program.directory,
+                env={**os.environ, **self.program.environment},
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                umask=0o077,
+            )
+        deadline = time.monotonic() + START_TIMEOUT_S
+        while not is_open(self.bucket):
+            assert self.process.poll() is None, self.program.log.read_text()[-2000:]
+            assert time.monotonic() < deadline, self.program.log.read_text()[-2000:]
+            time.sleep(0.1)
+        check_bucket(self.bucket)
+
+    def stop(self, number: signal.Signals = signal.SIGTERM) -> None:
+        if self.process:
+            self.process.send_signal(number)
+            self.process.wait(30)
+            self.process = None

@@ -1,0 +1,112 @@
+"""The ingest job with tables and checkpoints in a bucket: what holds in a folder holds there."""
+
+from __future__ import annotations
+
+import signal
+import threading
+
+import psutil
+import pytest
+
+from millrace.local.pki import ensure_server_certificate
+from millrace.state.login import read_login
+from tests.integration.conftest import NewDriver, RunningSite, wait_until
+from tests.integration.faulty_store import Answer, Ask, Fault, FaultyStore, faulty
+from tests.integration.ingest_driver import START_TIMEOUT_S, IngestDriver
+from tests.integration.object_store import RunningStore
+from tests.integration.test_exactly_once import (
+    Producing,
+    assert_each_once,
+    assert_survives_kills,
+    broker_ends,
+    table_rows,
+)
+
+
+@pytest.mark.timeout(600)
+def test_five_kills_leave_every_record_once_and_in_order(
+    site: RunningSite, store: RunningStore, new_driver: NewDriver
+) -> None:
+    driver = new_driver("kills-s3", store.bucket)
+    assert_survives_kills(site, driver)
+    assert_no_login_shown(store, driver)
+
+
+def assert_no_login_shown(store: RunningStore, driver: IngestDriver) -> None:
+    secret = read_login(store.bucket)["aws_secret_access_key"].encode()
+    files = [file for file in driver.job.state_dir.rglob("*") if file.is_file()]
+    assert driver.log_file in files
+    assert [file for file in files if secret in file.read_bytes()] == []
+
+
+@pytest.mark.timeout(600)
+def test_a_store_that_dies_and_comes_back_loses_and_doubles_nothing(
+    site: RunningSite, store: RunningStore, new_driver: NewDriver
+) -> None:
+    driver = new_driver("store-dies", store.bucket)
+    with Producing(site, "store-dies") as producing:
+        driver.start()
+        wait_until(lambda: driver.checkpoint.last_commit() >= 1, START_TIMEOUT_S)
+        assert_no_login_in_processes(store, driver)
+        for _ in range(2):
+            before = driver.checkpoint.last_commit()
+            store.stop(signal.SIGKILL)
+            store.start()
+            wait_until(lambda: driver.checkpoint.last_commit() > before + 1, START_TIMEOUT_S)
+    assert driver.is_running(), "the job sat it out"
+    assert_all_arrives(site, driver, producing.sent)
+
+
+def assert_no_login_in_processes(store: RunningStore, driver: IngestDriver) -> None:
+    secret = read_login(store.bucket)["aws_secret_access_key"]
+    assert driver.process
+    assert store.process
+    for process in (
+        psutil.Process(driver.process.pid),
+        driver.jvm,
+        psutil.Process(store.process.pid),
+    ):
+        assert secret not in " ".join(process.cmdline())
+        assert secret not in process.environ().values()
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("arrives", [True, False], ids=["put-arrives", "put-is-lost"])
+@pytest.mark.parametrize("log", ["offsets", "commits"])
+def test_a_kill_while_a_checkpoint_file_is_put_loses_and_doubles_nothing(
+    site: RunningSite, store: RunningStore, new_driver: NewDriver, log: str, arrives: bool
+) -> None:
+    topic = f"kill-{log}-{arrives}".lower()
+    proxy_certificate = ensure_server_certificate(store.layout, "proxy")
+    with faulty(store.bucket, *proxy_certificate) as proxy, Producing(site, topic) as producing:
+        driver = new_driver(topic, proxy.bucket)
+        driver.start()
+        wait_until(lambda: driver.checkpoint.last_commit() >= 1, START_TIMEOUT_S)
+        kill_in_put(driver, proxy, log, arrives=arrives)
+        driver.start()
+        wait_until(driver.is_running, START_TIMEOUT_S)
+    assert_all_arrives(site, driver, producing.sent)
+
+
+def kill_in_put(driver: IngestDriver, proxy: FaultyStore, log: str, *, arrives: bool) -> None:
+    """Kill the job while its put of the next batch's file is under way."""
+    begun, killed = threading.Event(), threading.Event()
+
+    def hold(ask: Ask) -> Answer | None:
+        if arrives:
+            ask()
+        begun.set()
+        killed.wait(60)
+        return None
+
+    proxy.add(Fault("PUT", rf"/{driver.job.pipeline}/[^/]+/{log}/\d+$", hold))
+    assert begun.wait(30)
+    driver.kill_all()
+    killed.set()
+
+
+def assert_all_arrives(site: RunningSite, driver: IngestDriver, sent: int) -> None:
+    wait_until(lambda: driver.delta.count() >= sent, START_TIMEOUT_S)
+    assert driver.stop() == 0
+    ends = broker_ends(site, driver.job.pipeline)
+    assert_each_once(table_rows(driver.delta), sent, ends)
