@@ -23,7 +23,7 @@ from tests.integration.test_exactly_once import (
 )
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1200)
 def test_five_kills_leave_every_record_once_and_in_order(
     site: RunningSite, store: RunningStore, new_driver: NewDriver
 ) -> None:
@@ -39,22 +39,26 @@ def assert_no_login_shown(store: RunningStore, driver: IngestDriver) -> None:
     assert [file for file in files if secret in file.read_bytes()] == []
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1200)
 def test_a_store_that_dies_and_comes_back_loses_and_doubles_nothing(
     site: RunningSite, store: RunningStore, new_driver: NewDriver
 ) -> None:
     driver = new_driver("store-dies", store.bucket)
     with Producing(site, "store-dies") as producing:
         driver.start()
-        wait_until(lambda: driver.checkpoint.last_commit() >= 1, START_TIMEOUT_S)
+        await_batches(driver, 2)
         assert_no_login_in_processes(store, driver)
         for _ in range(2):
-            before = driver.checkpoint.last_commit()
             store.stop(signal.SIGKILL)
             store.start()
-            wait_until(lambda: driver.checkpoint.last_commit() > before + 1, START_TIMEOUT_S)
+            await_batches(driver, 2)
     assert driver.is_running(), "the job sat it out"
     assert_all_arrives(site, driver, producing.sent)
+
+
+def await_batches(driver: IngestDriver, count: int) -> None:
+    before = driver.checkpoint.last_commit()
+    wait_until(lambda: driver.checkpoint.last_commit() >= before + count, START_TIMEOUT_S)
 
 
 def assert_no_login_in_processes(store: RunningStore, driver: IngestDriver) -> None:
@@ -70,7 +74,7 @@ def assert_no_login_in_processes(store: RunningStore, driver: IngestDriver) -> N
         assert secret not in process.environ().values()
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1200)
 @pytest.mark.parametrize("arrives", [True, False], ids=["put-arrives", "put-is-lost"])
 @pytest.mark.parametrize("log", ["offsets", "commits"])
 def test_a_kill_while_a_checkpoint_file_is_put_loses_and_doubles_nothing(
@@ -81,7 +85,7 @@ def test_a_kill_while_a_checkpoint_file_is_put_loses_and_doubles_nothing(
     with faulty(store.bucket, *proxy_certificate) as proxy, Producing(site, topic) as producing:
         driver = new_driver(topic, proxy.bucket)
         driver.start()
-        wait_until(lambda: driver.checkpoint.last_commit() >= 1, START_TIMEOUT_S)
+        await_batches(driver, 2)
         kill_in_put(driver, proxy, log, arrives=arrives)
         driver.start()
         wait_until(driver.is_running, START_TIMEOUT_S)
@@ -100,7 +104,7 @@ def kill_in_put(driver: IngestDriver, proxy: FaultyStore, log: str, *, arrives: 
         return None
 
     proxy.add(Fault("PUT", rf"/{driver.job.pipeline}/[^/]+/{log}/\d+$", hold))
-    assert begun.wait(30)
+    assert begun.wait(60)
     driver.kill_all()
     killed.set()
 
