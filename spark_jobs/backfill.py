@@ -17,6 +17,7 @@ from millrace.core.ranges import show
 from spark_jobs.agreement import Found, disagreements, rows_by_day
 from spark_jobs.ends import committed_ends
 from spark_jobs.fill import CONFLICTS
+from spark_jobs.reading import read_table
 from spark_jobs.refine import quarantine_rows, refine, silver_rows
 from spark_jobs.refined_tables import ensure_refined_tables
 from spark_jobs.task import run_task, say
@@ -39,7 +40,8 @@ class LostBronzeError(MillraceError):
 
 
 def backfill(spark: SparkSession, task: BackfillSpec) -> BackfillResult:
-    ensure_refined_tables(spark, task.tables, task.refine)
+    if not task.dry_run:
+        ensure_refined_tables(spark, task.tables, task.refine)
     ends = {site: committed_ends(task, where) for site, where in task.checkpoints.items()}
     settled = settled_rows(task.first, task.last, ends)
     before = _look(spark, task, settled)
@@ -72,7 +74,7 @@ def _make_anew(spark: SparkSession, task: BackfillSpec, settled: str) -> None:
 
 def _replace(spark: SparkSession, task: BackfillSpec, settled: str) -> None:
     """One commit for each table. After a crash between them a second run puts it right."""
-    judged = refine(_table(spark, task.tables.bronze).where(settled), task.refine)
+    judged = refine(read_table(spark, task.tables.bronze).where(settled), task.refine)
     for layer, rows_of in (("silver", silver_rows), ("quarantine", quarantine_rows)):
         say(f"replacing {task.first} to {task.last} in {layer}")
         rows = rows_of(judged, task.refine)
@@ -81,7 +83,7 @@ def _replace(spark: SparkSession, task: BackfillSpec, settled: str) -> None:
 
 
 def _look(spark: SparkSession, task: BackfillSpec, settled: str) -> dict[str, DataFrame]:
-    return {layer: _table(spark, location).where(settled) for layer, location in task.tables}
+    return {layer: read_table(spark, location).where(settled) for layer, location in task.tables}
 
 
 def _refuse_to_lose(found: Found) -> None:
@@ -101,10 +103,6 @@ def _foreseen(tables: Mapping[str, DataFrame], task: BackfillSpec) -> tuple[DayR
     judged = refine(tables["bronze"], task.refine)
     silver, quarantine = silver_rows(judged, task.refine), quarantine_rows(judged, task.refine)
     return _counted({"bronze": tables["bronze"], "silver": silver, "quarantine": quarantine})
-
-
-def _table(spark: SparkSession, location: str) -> DataFrame:
-    return spark.read.format("delta").load(location)
 
 
 def main() -> int:

@@ -35,6 +35,7 @@ from spark_jobs.coverage import ranges_of, words_of
 from spark_jobs.ends import committed_ends
 from spark_jobs.kafka_span import read_spans
 from spark_jobs.producers import look_at_producers
+from spark_jobs.reading import read_table
 from spark_jobs.site_view import SiteView, look_at_sites
 from spark_jobs.task import run_task, say
 
@@ -69,7 +70,7 @@ def _tables(spark: SparkSession, task: ContinuitySpec, settled: str) -> dict[str
     layers = LAYERS if task.is_refined else ("bronze",)
     tables = {}
     for layer in layers:
-        rows = spark.read.format("delta").load(getattr(task.tables, layer))
+        rows = read_table(spark, getattr(task.tables, layer))
         tables[layer] = rows.where(f"{settled} AND {since_day(task.bronze_from)}")
     return tables
 

@@ -17,6 +17,7 @@ from millrace.core.replay import PartPlan, PartResult, ReplayResult, ReplaySpec,
 from millrace.core.silver import COORDINATES
 from spark_jobs.fill import add_missing
 from spark_jobs.kafka_span import read_spans
+from spark_jobs.reading import read_table
 from spark_jobs.refine import quarantine_rows, refine, silver_rows
 from spark_jobs.refined_tables import ensure_refined_tables
 from spark_jobs.replay_plan import plan_parts
@@ -25,7 +26,7 @@ from spark_jobs.task import run_task, say
 
 
 def replay(spark: SparkSession, task: ReplaySpec) -> ReplayResult:
-    if task.refine:
+    if task.refine and not task.dry_run:
         ensure_refined_tables(spark, task.tables, task.refine)
     plans = plan_parts(spark, task)
     view = look(spark, task, plans)
@@ -67,7 +68,7 @@ def _add_refined(
     wanted = _hulls(view.of("missing_refined"))
     missing = f"{in_ranges(wanted)} AND {on_days(view.days)} AND {since_day(task.refined_from)}"
     held = view.refined(spark, task).where(in_ranges(wanted))
-    bronze = spark.read.format("delta").load(task.tables.bronze).where(missing)
+    bronze = read_table(spark, task.tables.bronze).where(missing)
     rows = bronze.dropDuplicates([*COORDINATES]).join(held, [*COORDINATES], "left_anti")
     judged = refine(rows, spec)
     where = _where(view, wanted)

@@ -16,12 +16,13 @@ from millrace.core.lag import Bounds, Partition
 from millrace.core.replay import PartPlan, ReplaySpec, Window, owned_from, plan_part
 from spark_jobs.broker import Broker
 from spark_jobs.ends import committed_ends
+from spark_jobs.reading import read_table
 
 _PART = ("site", "topic", "partition")
 
 
 def plan_parts(spark: SparkSession, task: ReplaySpec) -> dict[Part, PartPlan]:
-    bronze = spark.read.format("delta").load(task.tables.bronze)
+    bronze = read_table(spark, task.tables.bronze)
     plan = _from_brokers if task.origin == "kafka" else _from_bronze
     return dict(plan(task, bronze))
 
@@ -123,7 +124,7 @@ def _stored_windows(task: ReplaySpec, bronze: DataFrame) -> dict[Part, Window]:
     return {
         Part(row.site, row.topic, row.partition): Window(
             row.first if by_offsets.begin is None else by_offsets.begin,
-            row.last + 1 if by_offsets.end is None else by_offsets.end,
+            row.last + 1 if task.asked.until else by_offsets.end,
         )
         for row in found.collect()
     }

@@ -14,6 +14,7 @@ from millrace.core.replay import PartPlan, ReplaySpec
 from millrace.core.silver import COORDINATES
 from spark_jobs.coverage import ranges_of, words_of
 from spark_jobs.kafka_span import read_spans
+from spark_jobs.reading import read_table
 from spark_jobs.task import say
 
 _ADDRESS = [*COORDINATES, "day"]
@@ -77,7 +78,3 @@ def _offered(
         return None
     # The broker sends whole records, whatever is asked of them: once is enough.
     return rows.where(since_day(task.bronze_from)).select(*_ADDRESS).persist()
-
-
-def read_table(spark: SparkSession, table: str) -> DataFrame:
-    return spark.read.format("delta").load(table)

@@ -166,7 +166,7 @@ def test_what_is_missing_comes_back_and_nothing_else_changes(world: World) -> No
         assert result.is_complete
         assert result.added == {"bronze": 11, "silver": 6, "quarantine": 0}
         assert world.replay().added == {}
-    wait_until(lambda: not waiting(world))
+    wait_until(lambda: not waiting(world), 60)
     assert world.verify().alarms == ()
     again = [(row["partition"], row["offset"]) for row in tailed(world, before)]
     assert sorted(o for p, o in again if (p, o) < (0, 40)) == [*range(10, 20), 25]
