@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -126,3 +127,22 @@ def test_a_sum_of_the_log_is_made_at_once(table: Table) -> None:
     table.apply(Checkpoint(why="a test", commits=1))
     last = Path(table.path) / "_delta_log" / "_last_checkpoint"
     assert last.stat().st_mtime >= started - 1
+
+
+def test_a_log_is_listed_in_order_from_a_version_on(spark: SparkSession, tmp_path: Path) -> None:
+    for name in ("04.json", "02.json", ".03.json.draft", "03.crc", "03.json", "_last_checkpoint"):
+        (tmp_path / name).touch()
+    jvm = spark._jvm  # noqa: SLF001 - PySpark's only door to Java
+    settings = jvm.org.apache.hadoop.conf.Configuration()
+    store = jvm.millrace.logstore.LocalLogStore(settings)
+
+    def names(folder: Path) -> list[str]:
+        files = store.listFrom(jvm.org.apache.hadoop.fs.Path(f"{folder}/03"), settings)
+        found = []
+        while files.hasNext():
+            found.append(files.next().getPath().getName())
+        return found
+
+    assert names(tmp_path) == ["03.crc", "03.json", "04.json", "_last_checkpoint"]
+    with pytest.raises(Py4JJavaError, match="FileNotFoundException"):
+        names(tmp_path / "missing")

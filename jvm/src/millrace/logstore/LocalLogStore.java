@@ -1,18 +1,27 @@
 package millrace.logstore;
 
 import io.delta.storage.HadoopFileSystemLogStore;
+import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
+import java.nio.file.DirectoryStream;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
 import java.util.Iterator;
+import java.util.List;
+import java.util.SortedSet;
+import java.util.TreeSet;
 import java.util.UUID;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 
 /**
@@ -42,6 +51,40 @@ public final class LocalLogStore extends HadoopFileSystemLogStore {
     } finally {
       Files.deleteIfExists(draft);
     }
+  }
+
+  /**
+   * Each commit lists the log. Delta's own asks for the status of every file in it, and a day
+   * leaves a hundred thousand of them and more; here only those are asked for that are wanted.
+   */
+  @Override
+  public Iterator<FileStatus> listFrom(Path path, Configuration settings) throws IOException {
+    FileSystem files = path.getFileSystem(settings);
+    List<FileStatus> found = new ArrayList<>();
+    for (String name : namesFrom(path)) {
+      try {
+        found.add(files.getFileStatus(new Path(path.getParent(), name)));
+      } catch (FileNotFoundException removed) {
+        // The log is cleaned all the while.
+      }
+    }
+    return found.iterator();
+  }
+
+  private static SortedSet<String> namesFrom(Path path) throws IOException {
+    SortedSet<String> names = new TreeSet<>();
+    java.nio.file.Path folder = java.nio.file.Path.of(path.getParent().toUri().getPath());
+    try (DirectoryStream<java.nio.file.Path> entries = Files.newDirectoryStream(folder)) {
+      for (java.nio.file.Path entry : entries) {
+        String name = entry.getFileName().toString();
+        if (name.compareTo(path.getName()) >= 0) {
+          names.add(name);
+        }
+      }
+    } catch (NoSuchFileException missing) {
+      throw new FileNotFoundException("there is no folder " + folder);
+    }
+    return names;
   }
 
   /** Parquet checkpoints are written by others, who have to rename them into place. */
