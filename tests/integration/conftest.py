@@ -199,7 +199,7 @@ def store(home: Path) -> Iterator[RunningStore]:
     try:
         yield running
     finally:
-        running.stop(signal.SIGKILL)
+        running.clean_up()
 
 
 @pytest.fixture(scope="session")

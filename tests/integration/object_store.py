@@ -7,8 +7,10 @@ import signal
 import subprocess
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 from millrace.core.layout import Layout
+from millrace.core.object_store import PORTS_NEEDED
 from millrace.core.store import LOCAL_BUCKET, Bucket
 from millrace.local.object_store import (
     check_bucket,
@@ -65,3 +67,11 @@ class RunningStore:
             self.process.send_signal(number)
             self.process.wait(30)
             self.process = None
+
+    def clean_up(self) -> None:
+        """For good: what is killed leaves its sockets behind."""
+        self.stop(signal.SIGKILL)
+        first = self.program.port or 0
+        for port in range(first, first + PORTS_NEEDED):
+            for socket in Path("/tmp").glob(f"seaweedfs-*-grpc-{port}.sock"):  # noqa: S108 - its choice
+                socket.unlink()
