@@ -5,30 +5,22 @@ python -m spark_jobs.backfill TASK.json
 
 from __future__ import annotations
 
-import logging
 import sys
 from collections.abc import Mapping
 
 from pyspark.sql import DataFrame, SparkSession
 
 from millrace.core.backfill import BackfillResult, BackfillSpec, DayRows, settled_rows
+from millrace.core.coordinates import between_days
 from millrace.core.errors import MillraceError
 from millrace.core.ranges import show
 from spark_jobs.agreement import Found, disagreements, rows_by_day
 from spark_jobs.ends import committed_ends
-from spark_jobs.fill import CONFLICTS
 from spark_jobs.reading import read_table
 from spark_jobs.refine import quarantine_rows, refine, silver_rows
 from spark_jobs.refined_tables import ensure_refined_tables
+from spark_jobs.repair import next_number, replace, until_first
 from spark_jobs.task import run_task, say
-
-log = logging.getLogger(__name__)
-
-_TRIES = 5
-
-
-class UnsettledError(MillraceError):
-    """Other tasks change the same rows faster than they can be made anew."""
 
 
 class LostBronzeError(MillraceError):
@@ -49,37 +41,20 @@ def backfill(spark: SparkSession, task: BackfillSpec) -> BackfillResult:
     counts = _counted(before)
     if task.dry_run:
         return BackfillResult(dry_run=True, before=counts, after=_foreseen(before, task))
-    _make_anew(spark, task, settled)
+    until_first(lambda: _replace(spark, task, settled))
     after = _counted(_look(spark, task, settled))
     return BackfillResult(dry_run=False, before=counts, after=after)
 
 
-def _make_anew(spark: SparkSession, task: BackfillSpec, settled: str) -> None:
-    for number in range(1, _TRIES + 1):
-        try:
-            _replace(spark, task, settled)
-        except CONFLICTS as error:
-            log.info("a table changed meanwhile: %s", str(error).split("\n")[0])
-            continue
-        # A replay may have added to bronze and silver after bronze was read.
-        found = disagreements(_look(spark, task, settled))
-        if not any(found.values()):
-            return
-        say(f"changed meanwhile, once more ({number} of {_TRIES})")
-    raise UnsettledError(
-        f"silver and quarantine still differ from bronze after {_TRIES} tries: another replay,"
-        " backfill or maintenance is at work; run this again after it"
-    )
-
-
 def _replace(spark: SparkSession, task: BackfillSpec, settled: str) -> None:
     """One commit for each table. After a crash between them a second run puts it right."""
+    targets = ((task.tables.silver, silver_rows), (task.tables.quarantine, quarantine_rows))
+    numbers = {table: next_number(spark, table) for table, _ in targets}
     judged = refine(read_table(spark, task.tables.bronze).where(settled), task.refine)
-    for layer, rows_of in (("silver", silver_rows), ("quarantine", quarantine_rows)):
-        say(f"replacing {task.first} to {task.last} in {layer}")
-        rows = rows_of(judged, task.refine)
-        write = rows.write.format("delta").mode("overwrite").option("replaceWhere", settled)
-        write.save(getattr(task.tables, layer))
+    days = between_days(task.first, task.last)
+    for table, rows_of in targets:
+        say(f"replacing {task.first} to {task.last} in {table}")
+        replace(rows_of(judged, task.refine), table, days, settled, numbers[table])
 
 
 def _look(spark: SparkSession, task: BackfillSpec, settled: str) -> dict[str, DataFrame]:

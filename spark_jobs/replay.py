@@ -8,20 +8,20 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from millrace.core.coordinates import Part, in_ranges, on_days, since_day
 from millrace.core.ranges import Range, Ranges, hull
 from millrace.core.refine import RefineSpec
 from millrace.core.replay import PartPlan, PartResult, ReplayResult, ReplaySpec, part_result
 from millrace.core.silver import COORDINATES
-from spark_jobs.fill import add_missing
 from spark_jobs.kafka_span import read_spans
 from spark_jobs.reading import read_table
 from spark_jobs.refine import quarantine_rows, refine, silver_rows
 from spark_jobs.refined_tables import ensure_refined_tables
+from spark_jobs.repair import add, next_number, until_first
 from spark_jobs.replay_plan import plan_parts
-from spark_jobs.replay_view import View, look
+from spark_jobs.replay_view import View, look, refined_rows
 from spark_jobs.task import run_task, say
 
 
@@ -44,42 +44,56 @@ def _parts(plans: Mapping[Part, PartPlan], view: View) -> tuple[PartResult, ...]
 def _add(spark: SparkSession, task: ReplaySpec, view: View) -> dict[str, int]:
     """Nothing is written where nothing is missing."""
     added = {}
-    if view.of("missing_bronze"):
+    missing_bronze, missing_refined = view.of("missing_bronze"), view.of("missing_refined")
+    if missing_bronze:
         say("adding to bronze")
-        added["bronze"] = _add_to_bronze(spark, task, view)
-    if task.refine and view.of("missing_refined"):
+        wanted = _hulls(missing_bronze)
+        added["bronze"] = until_first(lambda: _add_to_bronze(spark, task, view, wanted))
+    if task.refine and missing_refined:
         say("adding to silver and quarantine")
-        added |= _add_refined(spark, task, task.refine, view)
+        spec, due = task.refine, _hulls(missing_refined)
+        added |= until_first(lambda: _add_refined(spark, task, spec, view, due))
     return added
 
 
-def _add_to_bronze(spark: SparkSession, task: ReplaySpec, view: View) -> int:
-    wanted = _hulls(view.of("missing_bronze"))
+def _add_to_bronze(
+    spark: SparkSession, task: ReplaySpec, view: View, wanted: Mapping[Part, Range]
+) -> int:
+    table = task.tables.bronze
+    number = next_number(spark, table)
     rows = read_spans(spark, task.pipeline, task.inputs, wanted)
     if rows is None:
         return 0
-    kept = rows.where(since_day(task.bronze_from))
-    return add_missing(kept, task.tables.bronze, _where(view, wanted))
+    held = read_table(spark, table).where(_where(view, wanted))
+    return add(_not_in(rows.where(since_day(task.bronze_from)), held), table, number)
 
 
 def _add_refined(
-    spark: SparkSession, task: ReplaySpec, spec: RefineSpec, view: View
+    spark: SparkSession,
+    task: ReplaySpec,
+    spec: RefineSpec,
+    view: View,
+    wanted: Mapping[Part, Range],
 ) -> dict[str, int]:
-    wanted = _hulls(view.of("missing_refined"))
-    missing = f"{in_ranges(wanted)} AND {on_days(view.days)} AND {since_day(task.refined_from)}"
-    held = view.refined(spark, task).where(in_ranges(wanted))
-    bronze = read_table(spark, task.tables.bronze).where(missing)
-    rows = bronze.dropDuplicates([*COORDINATES]).join(held, [*COORDINATES], "left_anti")
-    judged = refine(rows, spec)
+    silver, quarantine = task.tables.silver, task.tables.quarantine
+    numbers = {table: next_number(spark, table) for table in (silver, quarantine)}
     where = _where(view, wanted)
+    due = read_table(spark, task.tables.bronze).where(where).where(since_day(task.refined_from))
+    held = refined_rows(spark, task, view.days).where(in_ranges(wanted))
+    judged = refine(_not_in(due.dropDuplicates([*COORDINATES]), held), spec)
     return {
-        "silver": add_missing(silver_rows(judged, spec), task.tables.silver, where),
-        "quarantine": add_missing(quarantine_rows(judged, spec), task.tables.quarantine, where),
+        "silver": add(silver_rows(judged, spec), silver, numbers[silver]),
+        "quarantine": add(quarantine_rows(judged, spec), quarantine, numbers[quarantine]),
     }
 
 
+def _not_in(rows: DataFrame, held: DataFrame) -> DataFrame:
+    there = held.select(*COORDINATES)
+    return rows.join(there, [*COORDINATES], "left_anti").select(*rows.columns)
+
+
 def _where(view: View, wanted: Mapping[Part, Range]) -> str:
-    return f"{on_days(view.days, 't.')} AND {in_ranges(wanted, 't.')}"
+    return f"{on_days(view.days)} AND {in_ranges(wanted)}"
 
 
 def _hulls(missing: Mapping[Part, Ranges]) -> dict[Part, Range]:

@@ -38,10 +38,6 @@ class View:
     def of(self, what: str) -> Mapping[Part, Ranges]:
         return self.found.get(what, {})
 
-    def refined(self, spark: SparkSession, task: ReplaySpec) -> DataFrame:
-        """The coordinates that silver or quarantine have on these days."""
-        return refined_rows(spark, task, self.days)
-
 
 def refined_rows(spark: SparkSession, task: ReplaySpec, days: frozenset[date]) -> DataFrame:
     tables = (task.tables.silver, task.tables.quarantine)

@@ -8,14 +8,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as f
+from pyspark.sql import DataFrame, SparkSession
 
-from millrace.core.coordinates import Part, on_days
+from millrace.core.coordinates import Part
 from millrace.core.ranges import Range, joined
 from millrace.core.replay import Asked, ReplaySpec
+from millrace.core.silver import COORDINATES
 from spark_jobs.coverage import ranges_of, words_of
-from spark_jobs.fill import add_missing
+from spark_jobs.repair import add, next_number, until_first
 from spark_jobs.replay import replay
 from tests.spark.fake_stream import ENGINE, LENIENT, FakeStream
 
@@ -48,31 +48,36 @@ def test_words_say_what_the_rows_are(spark: SparkSession) -> None:
     assert found == {"a": {PART: expected}, "not_b": {PART: expected}}
 
 
-def test_two_that_add_the_same_rows_at_once_add_them_once(
-    source: DataFrame, stream: FakeStream
+def test_repairs_of_a_table_come_one_after_the_other(
+    spark: SparkSession, source: DataFrame, stream: FakeStream
 ) -> None:
     table = stream.tables.bronze
+
+    def add_missing(_: int) -> int:
+        number = next_number(spark, table)
+        held = spark.read.format("delta").load(table)
+        return add(
+            source.join(held, [*COORDINATES], "left_anti").select(source.columns), table, number
+        )
+
     with ThreadPoolExecutor(3) as pool:
-        added = list(pool.map(lambda _: add_missing(source, table, "true"), range(3)))
+        added = list(pool.map(lambda n: until_first(lambda: add_missing(n)), range(3)))
     assert sorted(added) == [0, 0, 20]
     assert stream.offsets("bronze") == list(range(20))
 
 
-def test_adding_reads_no_other_day(source: DataFrame, stream: FakeStream) -> None:
-    table = stream.tables.bronze
-    elsewhere = source.select(*(_shifted(name) for name in source.columns))
-    elsewhere.write.format("delta").mode("append").save(table)
-    for file in Path(table).glob("day=2020-*/*.parquet"):
-        file.unlink()
-    today = on_days({row.day for row in source.select("day").collect()}, "t.")
-    assert add_missing(source, table, today) == 20
+def test_a_replay_reads_no_day_but_its_own(spark: SparkSession, stream: FakeStream) -> None:
+    stream.batch(10, at=datetime.now(UTC) - timedelta(days=5))
+    stream.batch(10)
+    for layer in ("silver", "quarantine"):
+        stream.delete(layer, "offset BETWEEN 14 AND 15")
+        for file in Path(getattr(stream.tables, layer)).glob("day=*/*.parquet"):
+            if file.parent.name != f"day={datetime.now(UTC).date()}":
+                file.unlink()
+    since = datetime.now(UTC) - timedelta(hours=1)
+    assert replay(spark, replay_task(stream, since)).added["silver"] == 2
     with pytest.raises(Exception, match=r"does not exist|FAILED_READ_FILE"):
-        add_missing(source, table, "true")
-
-
-def _shifted(name: str) -> Column:
-    moved = {"day": f.lit("2020-01-01").cast("date"), "offset": f.col("offset") + 1_000}
-    return moved.get(name, f.col(name)).alias(name)
+        replay(spark, replay_task(stream, since - timedelta(days=6)))
 
 
 def test_silver_and_quarantine_are_filled_from_bronze_once(
@@ -82,20 +87,24 @@ def test_silver_and_quarantine_are_filled_from_bronze_once(
     stream.batch(10, commit=False)
     for layer in ("silver", "quarantine"):
         stream.delete(layer, "offset BETWEEN 8 AND 12 OR offset >= 45")
-    task = ReplaySpec(
+    task = replay_task(stream, datetime.now(UTC) - timedelta(1))
+    first = replay(spark, task)
+    assert first.added == {"silver": 4, "quarantine": 1}
+    assert [part.missing_refined for part in first.parts] == [(Range(first=8, last=12),)]
+    versions = [stream.version(layer) for layer in ("bronze", "silver", "quarantine")]
+    assert replay(spark, task).added == {}
+    assert [stream.version(layer) for layer in ("bronze", "silver", "quarantine")] == versions
+
+
+def replay_task(stream: FakeStream, since: datetime) -> ReplaySpec:
+    """From bronze, which needs no broker."""
+    return ReplaySpec(
         pipeline="temperature",
         engine=ENGINE,
         tables=stream.tables,
         folder=stream.home,
         inputs=(stream.site_input,),
-        asked=Asked(since=datetime.now(UTC) - timedelta(1)),
+        asked=Asked(since=since),
         origin="bronze",
         refine=LENIENT,
     )
-    first = replay(spark, task)
-    assert first.added == {"silver": 4, "quarantine": 1}
-    assert [part.missing_refined for part in first.parts] == [(Range(first=8, last=12),)]
-    assert [part.left for part in first.parts] == [()]
-    versions = [stream.version(layer) for layer in ("bronze", "silver", "quarantine")]
-    assert replay(spark, task).added == {}
-    assert [stream.version(layer) for layer in ("bronze", "silver", "quarantine")] == versions

@@ -22,18 +22,17 @@ class Part(NamedTuple):
         return f"{self.site}/{self.topic}-{self.partition}"
 
 
-def in_ranges(ranges: Mapping[Part, Range], alias: str = "") -> str:
+def in_ranges(ranges: Mapping[Part, Range]) -> str:
     """Rows of these partitions between these offsets."""
     return _any(
-        f"({_is_part(part, alias)}"
-        f" AND {alias}offset >= {one.first} AND {alias}offset <= {one.last})"
+        f"({_is_part(part)} AND offset >= {one.first} AND offset <= {one.last})"
         for part, one in sorted(ranges.items())
     )
 
 
-def on_days(days: Iterable[date], alias: str = "") -> str:
+def on_days(days: Iterable[date]) -> str:
     listed = ", ".join(f"DATE'{day}'" for day in sorted(days))
-    return f"{alias}day IN ({listed})" if listed else "false"
+    return f"day IN ({listed})" if listed else "false"
 
 
 def since_day(first: date | None) -> str:
@@ -41,7 +40,6 @@ def since_day(first: date | None) -> str:
 
 
 def between_days(first: date, last: date) -> str:
-    # Spark cannot resolve a BETWEEN inside of `replaceWhere`.
     return f"day >= DATE'{first}' AND day <= DATE'{last}'"
 
 
@@ -52,7 +50,7 @@ def below(ends: Mapping[str, Offsets]) -> str:
     checkpoint has no stream, so all its rows are meant.
     """
     done = (
-        f"({_is_part(Part(site, *partition), '')} AND offset < {end})"
+        f"({_is_part(Part(site, *partition))} AND offset < {end})"
         for site, offsets in sorted(ends.items())
         for partition, end in sorted(offsets.items())
     )
@@ -61,16 +59,9 @@ def below(ends: Mapping[str, Offsets]) -> str:
     return _any([f"site NOT IN ({', '.join(quoted(site) for site in sorted(ends))})", *done])
 
 
-def same_coordinates(left: str, right: str) -> str:
-    names = ("site", "topic", "partition", "offset")
-    return " AND ".join(f"{left}.{name} = {right}.{name}" for name in names)
-
-
-def _is_part(part: Part, alias: str) -> str:
+def _is_part(part: Part) -> str:
     site, topic = quoted(part.site), quoted(part.topic)
-    return (
-        f"{alias}site = {site} AND {alias}topic = {topic} AND {alias}partition = {part.partition}"
-    )
+    return f"site = {site} AND topic = {topic} AND partition = {part.partition}"
 
 
 def _any(predicates: Iterable[str]) -> str:

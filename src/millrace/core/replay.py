@@ -1,8 +1,7 @@
 """Replay decides: which offsets of a span may be added again, and who else owns the rest.
 
 A pipeline's stream owns every offset from its checkpoint's committed position on. It appends
-without looking what is there, and Delta lets such an append pass beside a merge; so a replay that
-touched the same offsets would double them.
+without looking what is there, so a replay that wrote the same offsets would double them.
 """
 
 from __future__ import annotations

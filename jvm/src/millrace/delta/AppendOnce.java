@@ -44,7 +44,7 @@ public final class AppendOnce {
     return new Appended(log, commit.snapshot(), files);
   }
 
-  private static long lastBatch(OptimisticTransaction commit, String writer) {
+  static long lastBatch(OptimisticTransaction commit, String writer) {
     Option<Seq<SetTransaction>> known =
         commit.snapshot().checksumOpt().flatMap(checksum -> checksum.setTransactions());
     if (known.isEmpty()) {

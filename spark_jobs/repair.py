@@ -1,0 +1,84 @@
+"""Commits of replay and backfill: beside the stream's, one after the other among themselves.
+
+A repair reads the table's repair number, then the tables, and commits under the next number. Who
+was overtaken by another repair, or by a compaction of the same files, looks again.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import TypeVar
+
+from delta.exceptions import (
+    ConcurrentDeleteDeleteException,
+    ConcurrentDeleteReadException,
+    ConcurrentTransactionException,
+)
+from py4j.java_gateway import JavaObject
+from pyspark.sql import DataFrame, SparkSession
+
+from millrace.core.errors import MillraceError
+from millrace.core.silver import COORDINATES
+from spark_jobs.sink import append_once
+
+log = logging.getLogger(__name__)
+
+_TRIES = 10
+Done = TypeVar("Done")
+
+
+class OvertakenError(Exception):
+    """Another repair came first: what was read is not what is there."""
+
+
+class BusyError(MillraceError):
+    """Other repairs or compactions change the same files faster than this one can."""
+
+
+_OVERTAKEN = (
+    OvertakenError,
+    ConcurrentTransactionException,
+    ConcurrentDeleteDeleteException,
+    ConcurrentDeleteReadException,
+)
+
+
+def until_first(work: Callable[[], Done]) -> Done:
+    """Do the work, reading included, until nobody comes between."""
+    for _ in range(_TRIES):
+        try:
+            return work()
+        except _OVERTAKEN as error:
+            log.info("overtaken, once more: %s", str(error).split("\n")[0])
+    raise BusyError(
+        f"overtaken {_TRIES} times by other replays, backfills or maintenance; run this after them"
+    )
+
+
+def next_number(spark: SparkSession, table: str) -> int:
+    """To be asked for before anything is read."""
+    session = spark._jsparkSession  # noqa: SLF001 - PySpark's only door to Java
+    return int(_java(spark).last(session, table)) + 1
+
+
+def add(rows: DataFrame, table: str, number: int) -> int:
+    """Append rows that the table has not; returns how many."""
+    in_order = rows.sortWithinPartitions(*COORDINATES)
+    added = append_once(in_order, table, _java(rows.sparkSession).WRITER, number)
+    if added is None:
+        raise OvertakenError(f"{table}: another repair has number {number}")
+    return added.count()
+
+
+def replace(rows: DataFrame, table: str, days: str, where: str, number: int) -> None:
+    """The rows for which `where` holds, all of them on these days, become `rows`."""
+    in_order = rows.sortWithinPartitions(*COORDINATES)
+    java = _java(rows.sparkSession)
+    if not java.replace(in_order._jdf, table, days, where, number):  # noqa: SLF001 - as above
+        raise OvertakenError(f"{table}: another repair has number {number}")
+
+
+def _java(spark: SparkSession) -> JavaObject:
+    """See jvm/src/millrace/delta/Repair.java."""
+    return spark.sparkContext._jvm.millrace.delta.Repair  # noqa: SLF001 - as above
