@@ -38,6 +38,9 @@ def client(bucket: Bucket) -> Any:
             read_timeout=20,
             retries={"mode": "standard", "total_max_attempts": 3},
             s3=style,
+            # Stores other than AWS's do not all know the newer checksums.
+            request_checksum_calculation="when_required",
+            response_checksum_validation="when_required",
         ),
         **read_login(bucket),
     )
