@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 import yaml
+from arro3.core import Array, DataType, Table
 from deltalake import write_deltalake
 
 from millrace.core.layout import Layout
@@ -41,7 +40,7 @@ SUITE = {
         },
     ],
 }
-NOON = datetime(2025, 1, 31, 12, tzinfo=UTC)
+NOON_US = 1_738_324_800_000_000
 
 
 @pytest.fixture
@@ -61,22 +60,22 @@ def layout(tmp_path: Path) -> Layout:
 
 def append(layout: Layout, *values: float) -> None:
     """A commit of silver rows; deltalake cannot write the variant, and nobody asks for it."""
-    count = len(values)
+    long, moment = DataType.int64(), DataType.timestamp("us", tz="UTC")
     rows = {
-        "site": ["plant-a"] * count,
-        "topic": ["t"] * count,
-        "partition": pa.array([0] * count, pa.int32()),
-        "offset": list(range(count)),
-        "kafka_time": [NOON] * count,
-        "event_time": [NOON] * count,
-        "value": [float(value) for value in values],
-        "latency_ms": [0] * count,
-        "ingested_at": [NOON] * count,
-        "day": [date(2025, 1, 31)] * count,
+        **dict.fromkeys(("site", "topic"), ("t", DataType.utf8(), DataType.utf8())),
+        "partition": (0, DataType.int32(), DataType.int32()),
+        **dict.fromkeys(("offset", "latency_ms"), (0, long, long)),
+        **dict.fromkeys(("kafka_time", "event_time", "ingested_at"), (NOON_US, long, moment)),
+        "day": (NOON_US // 86_400_000_000, DataType.int32(), DataType.date32()),
     }
+    columns = {
+        name: Array([value] * len(values), made_as).cast(kind)
+        for name, (value, made_as, kind) in rows.items()
+    }
+    columns["value"] = Array([float(value) for value in values], DataType.float64())
     write_deltalake(
         layout.tables("temperature").silver,
-        pa.table(rows),
+        Table.from_pydict(columns),
         mode="append",
         configuration={"delta.enableChangeDataFeed": "true"},
     )
@@ -86,7 +85,7 @@ def quality(layout: Layout, *options: str) -> tuple[int, dict[str, Any]]:
     command = [str(CHECKOUT / ".venv/bin/millrace"), "quality", "temperature", "--json", *options]
     environment = {**os.environ, "MILLRACE_HOME": str(layout.home)}
     ended = subprocess.run(
-        command, env=environment, capture_output=True, text=True, timeout=280, check=False
+        command, env=environment, capture_output=True, text=True, timeout=250, check=False
     )
     return ended.returncode, json.loads(ended.stdout) if ended.stdout else {"error": ended.stderr}
 
@@ -100,8 +99,6 @@ def test_a_check_goes_on_where_the_last_one_ended_and_says_so_by_its_exit_code(
     append(layout, 20, -1)
     code, second = quality(layout)
     assert (code, second["rows"], second["worst"]) == (0, 2, "warning")
-    code, third = quality(layout)
-    assert (code, third["rows"], third["outcomes"]) == (0, 0, [])
     latest = layout.quality("temperature") / "latest"
-    assert json.loads((latest / "result.json").read_text())["rows"] == 0
+    assert json.loads((latest / "result.json").read_text())["from_version"] == 1
     assert "values on temperature" in (latest / "page.html").read_text()

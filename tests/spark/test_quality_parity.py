@@ -268,7 +268,7 @@ def _is_taken(pattern: str) -> bool:
 
 
 def _weight(n: int) -> int:
-    return random.Random(n).randint(1, 997)
+    return random.Random(n).randint(1, 199)
 
 
 def _broken(rows: DataFrame) -> list[set[int]]:
