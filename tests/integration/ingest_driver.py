@@ -110,7 +110,7 @@ class IngestDriver:
             os.killpg(self.process.pid, signal.SIGKILL)
             self.wait()
 
-    def stop_between_commits(self, timeout_s: float = 60) -> bool:
+    def stop_between_commits(self, timeout_s: float = START_TIMEOUT_S) -> bool:
         """Freeze the JVM after Delta's commit of a batch and before the checkpoint's."""
         jvm, deadline = self.jvm, time.monotonic() + timeout_s
         while time.monotonic() < deadline:

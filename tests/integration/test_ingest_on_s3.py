@@ -75,21 +75,23 @@ def assert_no_login_in_processes(store: RunningStore, driver: IngestDriver) -> N
 
 
 @pytest.mark.timeout(1200)
-@pytest.mark.parametrize("arrives", [True, False], ids=["put-arrives", "put-is-lost"])
-@pytest.mark.parametrize("log", ["offsets", "commits"])
-def test_a_kill_while_a_checkpoint_file_is_put_loses_and_doubles_nothing(
-    site: RunningSite, store: RunningStore, new_driver: NewDriver, log: str, arrives: bool
+def test_kills_while_a_checkpoint_file_is_put_lose_and_double_nothing(
+    site: RunningSite, store: RunningStore, new_driver: NewDriver, full: bool
 ) -> None:
-    topic = f"kill-{log}-{arrives}".lower()
+    windows = [("offsets", True), ("commits", False)]
+    if full:
+        windows += [("offsets", False), ("commits", True)]
     proxy_certificate = ensure_server_certificate(store.layout, "proxy")
-    with faulty(store.bucket, *proxy_certificate) as proxy, Producing(site, topic) as producing:
-        driver = new_driver(topic, proxy.bucket)
-        driver.start()
-        await_batches(driver, 2)
-        kill_in_put(driver, proxy, log, arrives=arrives)
-        driver.start()
-        wait_until(driver.is_running, START_TIMEOUT_S)
-    assert_all_arrives(site, driver, producing.sent)
+    with faulty(store.bucket, *proxy_certificate) as proxy:
+        driver = new_driver("puts", proxy.bucket)
+        with Producing(site, "puts") as producing:
+            for log, arrives in windows:
+                driver.start()
+                await_batches(driver, 1)
+                kill_in_put(driver, proxy, log, arrives=arrives)
+            driver.start()
+            await_batches(driver, 1)
+        assert_all_arrives(site, driver, producing.sent)
 
 
 def kill_in_put(driver: IngestDriver, proxy: FaultyStore, log: str, *, arrives: bool) -> None:
