@@ -40,14 +40,13 @@ def test_today_is_made_anew_while_the_stream_goes_on(
 ) -> None:
     stream.batch(40)
     with stream:
-        for spec in (STRICT, LENIENT, STRICT):
-            backfill(spark, task(stream, spec))
-    assert stream.batches > 3, "the stream stood still"
+        backfill(spark, task(stream, STRICT))
+    assert stream.batches > 2, "the stream stood still"
     assert stream.offsets("bronze") == list(range(stream.end))
     assert sorted(stream.offsets("silver") + stream.offsets("quarantine")) == list(
         range(stream.end)
     )
-    # What was there when the last one began is judged by its rule.
+    # What was there when it began is judged by its rule.
     assert {5, 15, 25, 35} <= set(stream.offsets("quarantine"))
 
 
