@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, date, datetime, timedelta
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 
 import pytest
@@ -50,7 +50,8 @@ def new_lake(tmp_path: Path) -> Iterator[Callable[[], Lake]]:
 
     yield make
     for lake in made:
-        lake.kill()
+        if lake.process.poll() is None:
+            lake.kill()
 
 
 @pytest.fixture
@@ -198,11 +199,13 @@ def test_killed_anywhere_the_next_run_finishes_the_work(
         lake.kill()
         assert rows(table) in (everything, kept)
         lake = new_lake()
-    result = lake.work(MAINTAIN, task(hasty_plan(table), table.parent), MaintainResult)
-    assert not any(done.gain.left for done in result.done)
-    lake.work(MAINTAIN, task(hasty_plan(table), table.parent), MaintainResult)
+    runs = count(1)
+    while (one := hasty_plan(table)).actions:
+        # What a run removes, the next vacuums; merged files may be so small that they fit again.
+        assert next(runs) <= 4, kinds(one)
+        result = lake.work(MAINTAIN, task(one, table.parent), MaintainResult)
+        assert not any(done.gain.left for done in result.done)
     assert rows(table) == kept
-    assert kinds(hasty_plan(table)) == []
     on_disk = {file.name for file in table.glob("day=*/*.parquet")}
     assert on_disk == {Path(uri).name for uri in DeltaTable(table).file_uris()}
 
@@ -236,5 +239,6 @@ def test_a_table_with_variants_is_planned_and_compacted(lake: Lake, tmp_path: Pa
     )
     result = maintain(lake, table)
     assert [(d.gain.files_before, d.gain.files_after) for d in result.done] == [(8, 1)]
-    payloads = lake.sql(f"SELECT offset, CAST(payload[0] AS long) p FROM delta.`{table}`")  # noqa: S608
+    value = "variant_get(payload, '$[0]', 'long')"
+    payloads = lake.sql(f"SELECT offset, {value} AS p FROM delta.`{table}`")  # noqa: S608
     assert [(row["offset"], row["p"]) for row in payloads] == [(n, n) for n in range(40)]
