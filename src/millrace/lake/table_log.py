@@ -9,7 +9,7 @@ from datetime import date, datetime, timedelta
 from deltalake import DeltaTable
 
 # The one reader of any store that it has; its public face needs pyarrow.
-from deltalake._internal import DeltaFileSystemHandler
+from deltalake._internal import DeltaFileSystemHandler, ObjectInputFile
 
 from millrace.core.maintenance.log import DataFile, TableLog
 
@@ -19,11 +19,12 @@ _COLUMNS = ("partition.day", "path", "size_bytes", "modification_time", "min.kaf
 def read_log(
     table: DeltaTable, vacuum_after: timedelta, options: dict[str, str] | None = None
 ) -> TableLog:
+    files = DeltaFileSystemHandler(table.table_uri, options)
     return TableLog(
         version=table.version(),
-        checkpoint=_checkpoint(table, options),
+        checkpoint=_checkpoint(files),
         days=_days(table),
-        unneeded_files=len(_unneeded(table, vacuum_after)),
+        unneeded_files=_count_unneeded(table, files, vacuum_after),
     )
 
 
@@ -44,15 +45,20 @@ def _first_ms(first: list[datetime | None], written_ms: int) -> int:
     return int(first[0].timestamp() * 1_000) if first and first[0] else written_ms
 
 
-def _unneeded(table: DeltaTable, after: timedelta) -> list[str]:
+def _count_unneeded(table: DeltaTable, files: DeltaFileSystemHandler, after: timedelta) -> int:
+    """At most so many. What a vacuum took is named on while the log remembers its removal."""
     hours = -(-int(after.total_seconds()) // 3_600)
-    return list(table.vacuum(hours, dry_run=True, full=True))
+    found = table.vacuum(hours, dry_run=True, full=True)
+    return len(found) if any(_read(files, path) is not None for path in found) else 0
 
 
-def _checkpoint(table: DeltaTable, options: dict[str, str] | None) -> int | None:
-    files = DeltaFileSystemHandler(table.table_uri, options)
+def _checkpoint(files: DeltaFileSystemHandler) -> int | None:
+    file = _read(files, "_delta_log/_last_checkpoint")
+    return None if file is None else int(json.loads(bytes(file.read(file.size())))["version"])
+
+
+def _read(files: DeltaFileSystemHandler, path: str) -> ObjectInputFile | None:
     try:
-        file = files.open_input_file("_delta_log/_last_checkpoint")
+        return files.open_input_file(path)
     except FileNotFoundError:
         return None
-    return int(json.loads(bytes(file.read(file.size())))["version"])
