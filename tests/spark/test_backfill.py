@@ -12,7 +12,7 @@ from millrace.core.backfill import BackfillSpec
 from millrace.core.refine import RefineSpec
 from spark_jobs import backfill as job
 from spark_jobs.backfill import LostBronzeError, backfill
-from tests.spark.fake_stream import ENGINE, LENIENT, STRICT, FakeStream
+from tests.spark.fake_stream import ENGINE, STRICT, FakeStream
 
 
 @pytest.fixture
