@@ -13,8 +13,8 @@ help: ## List the targets
 install: ## Install what the lock says (up and test do it too)
 	@$(INSTALL)
 
-up: install ## Check the machine, install, start everything, say where to look (STORE=s3: in a bucket)
-	@$(MILLRACE) up $(if $(STORE),--store $(STORE))
+up: install ## Check the machine, install, start everything, say where to look (STORE=s3: in a bucket; RUNNER=standalone: on a Spark cluster)
+	@$(MILLRACE) up $(if $(STORE),--store $(STORE)) $(if $(RUNNER),--runner $(RUNNER))
 
 down: ## Stop everything; data stays
 	@$(MILLRACE) down

@@ -10,6 +10,7 @@ from py4j.java_gateway import JavaObject
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
+from millrace.core.cluster import Cluster, cluster_settings
 from millrace.core.engine import EngineSpec
 from millrace.core.store import java_options, spark_settings
 
@@ -34,14 +35,29 @@ def session_settings(name: str, engine: EngineSpec) -> dict[str, str]:
     return {
         "spark.app.name": f"millrace-{name}",
         "spark.master": "local[2]",
+        **(_in_cluster(engine.cluster, engine) if engine.cluster else {}),
         "spark.driver.memory": engine.memory,
-        "spark.driver.extraClassPath": ":".join(f"{folder}/*" for folder in engine.class_path),
+        "spark.driver.extraClassPath": _class_path(engine),
         "spark.driver.extraJavaOptions": " ".join((*_JVM_OPTIONS, *_store_options(engine))),
         **_CLOSED_TO_OTHERS,
         **_DELTA,
         **_SMALL_BATCHES,
         **(spark_settings(engine.bucket) if engine.bucket else {}),
     }
+
+
+def _in_cluster(cluster: Cluster, engine: EngineSpec) -> dict[str, str]:
+    options = (option for option in _JVM_OPTIONS if not option.startswith("-Dlog4j2"))
+    return {
+        **cluster_settings(cluster),
+        "spark.executor.memory": engine.memory,
+        "spark.executor.extraClassPath": _class_path(engine),
+        "spark.executor.extraJavaOptions": " ".join((*options, *_store_options(engine))),
+    }
+
+
+def _class_path(engine: EngineSpec) -> str:
+    return ":".join(f"{folder}/*" for folder in engine.class_path)
 
 
 def _store_options(engine: EngineSpec) -> tuple[str, ...]:
@@ -90,6 +106,10 @@ def build_session(name: str, engine: EngineSpec) -> SparkSession:
     os.environ.setdefault("MALLOC_ARENA_MAX", "2")
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     os.environ["PYSPARK_PYTHON"] = sys.executable
+    if engine.cluster:
+        # A setting would be an argument of the JVM, for everybody to read.
+        arguments = f"--properties-file {engine.cluster.secret_file} pyspark-shell"
+        os.environ["PYSPARK_SUBMIT_ARGS"] = arguments
     builder = SparkSession.builder
     for key, value in session_settings(name, engine).items():
         builder = builder.config(key, value)

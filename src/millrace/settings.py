@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
+from millrace.core.cluster import PORTS_NEEDED as CLUSTER_PORTS
+from millrace.core.cluster import Cluster
 from millrace.core.errors import MillraceError
 from millrace.core.layout import Layout
 from millrace.core.model import Frozen
@@ -18,6 +20,7 @@ from millrace.specs.loader import load_file
 from millrace.state.files import read_text, write_atomic
 
 HOME_VARIABLE = "MILLRACE_HOME"
+RunnerKind = Literal["local", "standalone"]
 
 
 class LocalSettings(Frozen):
@@ -28,6 +31,11 @@ class LocalSettings(Frozen):
     store: StoreKind | RemoteStore = "folder"
     # Of the object store on this machine; the ports after it are its own parts'.
     store_port: Annotated[int, Field(ge=1, le=65_535 - PORTS_NEEDED)] = 8333
+
+    # Where Spark's work is done, until `up --runner` says otherwise.
+    runner: RunnerKind = "local"
+    # Of the Spark cluster on this machine; the ports after it are its workers'.
+    cluster_port: Annotated[int, Field(ge=1, le=65_535 - CLUSTER_PORTS)] = 7077
 
     @property
     def default_kind(self) -> StoreKind:
@@ -51,7 +59,8 @@ class Settings:
         layout = Layout(home)
         file = layout.local_settings
         local = load_file(file, LocalSettings) if file.exists() else LocalSettings()
-        return cls(replace(layout, bucket=_bucket(layout, local)), local)
+        bucket, cluster = _bucket(layout, local), _cluster(layout, local)
+        return cls(replace(layout, bucket=bucket, cluster=cluster), local)
 
     @property
     def airflow_port(self) -> int:
@@ -68,6 +77,18 @@ class Settings:
         write_atomic(self.layout.store_choice, kind + "\n")
         layout = replace(self.layout, bucket=_bucket(self.layout, self.local))
         return replace(self, layout=layout)
+
+    def choose_runner(self, kind: RunnerKind) -> Settings:
+        """For this and every later command, until another is chosen."""
+        write_atomic(self.layout.runner_choice, kind + "\n")
+        return replace(self, layout=replace(self.layout, cluster=_cluster(self.layout, self.local)))
+
+
+def _cluster(layout: Layout, local: LocalSettings) -> Cluster | None:
+    chosen = (read_text(layout.runner_choice) or local.runner).strip()
+    if chosen == "local":
+        return None
+    return Cluster(port=local.cluster_port, secret_file=layout.cluster_secret)
 
 
 def _bucket(layout: Layout, local: LocalSettings) -> Bucket | None:

@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from millrace.local.progress import Progress
 
 
+class Runner(StrEnum):
+    LOCAL = "local"
+    STANDALONE = "standalone"
+
+
 class Store(StrEnum):
     FOLDER = "folder"
     S3 = "s3"
@@ -34,6 +39,13 @@ def up(
             " what is in the other place stays there."
         ),
     ] = None,
+    runner: Annotated[
+        Runner | None,
+        typer.Option(
+            help="Where jobs do their work: in their own process, or on a Spark cluster of a"
+            " master and two workers on this machine. It is remembered."
+        ),
+    ] = None,
 ) -> None:
     """Start everything and wait until data flows."""
     from millrace.local.plan import StackPlan
@@ -42,6 +54,8 @@ def up(
     settings = Settings.from_env(os.environ)
     if store:
         settings = settings.choose_store(store.value)
+    if runner:
+        settings = settings.choose_runner(runner.value)
     plan = StackPlan.load(settings)
     bring_up(plan, _progress())
     print_line(_welcome(plan))

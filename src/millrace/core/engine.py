@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from millrace.core.cluster import Cluster
 from millrace.core.model import Frozen
 from millrace.core.store import Bucket
 
@@ -16,6 +17,8 @@ class EngineSpec(Frozen):
     class_path: tuple[Path, ...]
     # Where tables and checkpoints are; none: in folders.
     bucket: Bucket | None = None
+    # Where the rows are worked on; none: in the job's own process.
+    cluster: Cluster | None = None
 
 
 class Tables(Frozen):

@@ -79,6 +79,7 @@ def plan_engine(pipeline: PipelineSpec, layout: Layout) -> EngineSpec:
         memory=pipeline.resources.memory,
         class_path=(layout.jars("spark"), layout.jars("jvm")),
         bucket=layout.bucket,
+        cluster=layout.cluster,
     )
 
 

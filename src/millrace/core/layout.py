@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from millrace.core.cluster import Cluster
 from millrace.core.engine import Tables
 from millrace.core.store import Bucket
 
@@ -16,6 +17,8 @@ class Layout:
     home: Path
     # Where tables and checkpoints are; none: in folders below `var`.
     bucket: Bucket | None = None
+    # Where Spark's work is done; none: in each job's own process.
+    cluster: Cluster | None = None
 
     # What people edit.
     @property
@@ -105,6 +108,15 @@ class Layout:
         """Key, certificate and CA of `owner` (`broker` or `admin`) at a site, one PEM file."""
         return self.pki / site / f"{owner}.pem"
 
+    @property
+    def cluster_folder(self) -> Path:
+        return self.var / "spark"
+
+    @property
+    def cluster_secret(self) -> Path:
+        """A properties file (0600) that jobs are pointed at."""
+        return self.secrets / "spark.properties"
+
     def broker(self, site: str) -> Path:
         return self.var / "kafka" / site
 
@@ -135,6 +147,11 @@ class Layout:
         return self.secrets / "postgres.pgpass"
 
     # The object store, where there is one.
+    @property
+    def runner_choice(self) -> Path:
+        """What `up --runner` said last."""
+        return self.var / "runner"
+
     @property
     def store_choice(self) -> Path:
         """The kind of store that `up` was told last."""

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import psutil
 
+from millrace.core.cluster import PORTS_NEEDED as CLUSTER_PORTS
 from millrace.core.errors import MillraceError
 from millrace.core.layout import Layout
 from millrace.core.object_store import PORTS_NEEDED
@@ -114,7 +115,16 @@ def _ports(plan: StackPlan) -> list[Port]:
         )
         own = range(plan.store_port, plan.store_port + PORTS_NEEDED)
         ports += [Port(number, "the object store", setting) for number in own]
-    return ports
+    return ports + _cluster_ports(plan.layout)
+
+
+def _cluster_ports(layout: Layout) -> list[Port]:
+    if layout.cluster is None:
+        return []
+    first = layout.cluster.port
+    setting = f"cluster_port in {layout.local_settings} (the five ports after it are used too)"
+    own = range(first, first + CLUSTER_PORTS)
+    return [Port(number, "the Spark cluster", setting) for number in own]
 
 
 def _is_taken(port: int) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from millrace.core.cluster import MASTER
 from millrace.core.layout import Layout
 from millrace.core.object_store import NAME as STORE
 from millrace.core.pipeline import PipelineSpec
@@ -49,7 +50,8 @@ class StackPlan:
         """By program, where clients reach it."""
         brokers = {broker_program(site): site.port for site in self.local_sites}
         store = {STORE: self.store_port} if self.store_port else {}
-        return {**store, **brokers, API_SERVER: self.airflow_port}
+        cluster = {MASTER: self.layout.cluster.port} if self.layout.cluster else {}
+        return {**cluster, **store, **brokers, API_SERVER: self.airflow_port}
 
     def simulators(self) -> list[Program]:
         return [

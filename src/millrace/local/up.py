@@ -6,6 +6,7 @@ import subprocess
 from datetime import UTC, datetime
 from functools import partial
 
+from millrace.core.cluster import MASTER
 from millrace.core.errors import MillraceError
 from millrace.core.heartbeat import Phase
 from millrace.core.kafka_client import admin_settings
@@ -18,6 +19,7 @@ from millrace.edge.provision import provision_site
 from millrace.local import airflow, postgres
 from millrace.local.broker import prepare_broker
 from millrace.local.checks import check_machine, check_path, check_ports, open_var
+from millrace.local.cluster import is_ready, prepare_cluster
 from millrace.local.exclusive import only_one_at_work
 from millrace.local.identity import stack_environment
 from millrace.local.leftovers import end_leftovers
@@ -40,7 +42,7 @@ from millrace.state.files import write_atomic
 from millrace.state.mailbox import Mailbox
 
 _BROKER_S, _DATABASE_S, _AIRFLOW_S, _PIPELINE_S, _SIMULATOR_S = 120, 60, 240, 240, 30
-_STORE_S = 60
+_STORE_S = _CLUSTER_S = 60
 
 
 def up(plan: StackPlan, progress: Progress) -> None:
@@ -69,6 +71,7 @@ class _Ascent:
         components = self._prepare()
         self._start_supervisor()
         self._open_store()
+        self._open_cluster()
         sites = [partial(self._raise_site, site) for site in self._plan.local_sites]
         self._patience.all_of([partial(self._raise_airflow, components), *sites])
         pipelines = self._plan.local_pipelines
@@ -88,7 +91,9 @@ class _Ascent:
             brokers = [partial(prepare_broker, site, layout) for site in self._plan.local_sites]
             database = partial(postgres.prepare_postgres, layout, self._environment)
             programs = self._patience.all_of([database, *brokers])
-        text = render_config([*store, *programs, *components, *self._plan.simulators()], layout)
+        cluster = prepare_cluster(layout, layout.cluster) if layout.cluster else []
+        parts = [*store, *cluster, *programs, *components, *self._plan.simulators()]
+        text = render_config(parts, layout)
         write_atomic(layout.supervisor_config, text)
         return components
 
@@ -108,6 +113,14 @@ class _Ascent:
                 holds = partial(is_open, bucket)
                 self._patience.until(STORE, self._layout.logs / f"{STORE}.log", holds, _STORE_S)
             check_bucket(bucket)
+
+    def _open_cluster(self) -> None:
+        cluster = self._layout.cluster
+        if cluster is None:
+            return
+        with self._progress.step("Spark cluster", f"master and workers are at {cluster.url}"):
+            log = self._layout.logs / f"{MASTER}.log"
+            self._patience.until(MASTER, log, partial(is_ready, cluster), _CLUSTER_S)
 
     def _start_supervisor(self) -> None:
         """Brokers and Postgres start with it."""

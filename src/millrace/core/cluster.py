@@ -1,0 +1,84 @@
+"""A Spark cluster on this machine: a master and two workers, and what each is told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from millrace.core.model import Frozen
+
+MASTER, WORKERS = "spark-master", ("spark-worker-1", "spark-worker-2")
+# The master's port and its page's, then two for each worker.
+PORTS_NEEDED = 2 + 2 * len(WORKERS)
+_CORES = 1
+
+
+class Cluster(Frozen):
+    """Where the master is, and the file (0600) with the secret that all its parts share."""
+
+    port: int
+    secret_file: Path
+
+    @property
+    def url(self) -> str:
+        return f"spark://127.0.0.1:{self.port}"
+
+
+def cluster_settings(cluster: Cluster) -> dict[str, str]:
+    """What a job is told beside its own settings; the secret is not among them."""
+    return {
+        "spark.master": cluster.url,
+        "spark.cores.max": str(_CORES * len(WORKERS)),
+        "spark.executor.cores": str(_CORES),
+        # Of a worker that died; the rest goes on meanwhile.
+        "spark.network.timeout": "30s",
+        "spark.executor.heartbeatInterval": "5s",
+    }
+
+
+def daemon_properties(secret: str, page_key: str, key_store: Path, password: str) -> dict[str, str]:
+    """The file that master, workers and jobs are pointed at.
+
+    The daemons insist on a page each. It is encrypted, and asks for a token that nobody has.
+    """
+    page = "spark.org.apache.spark.ui.JWSFilter.param.secretKey"
+    return {
+        "spark.authenticate": "true",
+        "spark.authenticate.secret": secret,
+        "spark.network.crypto.enabled": "true",
+        "spark.master.rest.enabled": "false",
+        "spark.ui.filters": "org.apache.spark.ui.JWSFilter",
+        page: page_key,
+        "spark.ssl.standalone.enabled": "true",
+        "spark.ssl.standalone.keyStore": str(key_store),
+        "spark.ssl.standalone.keyStoreType": "PKCS12",
+        "spark.ssl.standalone.keyStorePassword": password,
+        "spark.ssl.standalone.protocol": "TLSv1.3",
+    }
+
+
+def job_properties(secret: str) -> dict[str, str]:
+    return {"spark.authenticate.secret": secret}
+
+
+def master_command(java: Sequence[str], cluster: Cluster, properties: Path) -> tuple[str, ...]:
+    return (
+        *java,
+        "org.apache.spark.deploy.master.Master",
+        *("--host", "127.0.0.1", "--port", str(cluster.port)),
+        *("--webui-port", str(cluster.port + 1), "--properties-file", str(properties)),
+    )
+
+
+def worker_command(
+    java: Sequence[str], cluster: Cluster, properties: Path, number: int, folder: Path, memory: str
+) -> tuple[str, ...]:
+    port = cluster.port + 2 + 2 * number
+    return (
+        *java,
+        "org.apache.spark.deploy.worker.Worker",
+        *("--host", "127.0.0.1", "--port", str(port), "--webui-port", str(port + 1)),
+        *("--cores", str(_CORES), "--memory", memory, "--work-dir", str(folder)),
+        *("--properties-file", str(properties)),
+        cluster.url,
+    )

@@ -1,0 +1,103 @@
+"""The Spark cluster on this machine: its secret, its files, its processes."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    load_pem_private_key,
+    pkcs12,
+)
+
+from millrace.core.cluster import (
+    MASTER,
+    WORKERS,
+    Cluster,
+    daemon_properties,
+    job_properties,
+    master_command,
+    worker_command,
+)
+from millrace.core.kafka_client import as_properties
+from millrace.core.layout import Layout
+from millrace.local.pki import ensure_server_certificate
+from millrace.local.program import Program
+from millrace.state.files import make_private, write_atomic
+
+_DAEMON = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
+_EXECUTORS_MEMORY = "1g"
+
+
+def prepare_cluster(layout: Layout, cluster: Cluster) -> list[Program]:
+    """Everything up to the start of the processes. The secret is new each time."""
+    folder = layout.cluster_folder
+    make_private(folder)
+    secret, password = secrets.token_urlsafe(32), secrets.token_urlsafe(16)
+    key_store = _write_key_store(layout, password)
+    properties = folder / "daemons.conf"
+    settings = daemon_properties(secret, secrets.token_urlsafe(48), key_store, password)
+    write_atomic(properties, as_properties(settings) + "\n")
+    make_private(cluster.secret_file.parent)
+    write_atomic(cluster.secret_file, as_properties(job_properties(secret)) + "\n")
+    java = ("java", *_DAEMON, "-cp", f"{_spark(layout)}/jars/*")
+    master = master_command(java, cluster, properties)
+    workers = [
+        worker_command(java, cluster, properties, number, folder / name, _EXECUTORS_MEMORY)
+        for number, name in enumerate(WORKERS)
+    ]
+    return [
+        _program(name, command, layout)
+        for name, command in zip((MASTER, *WORKERS), (master, *workers), strict=True)
+    ]
+
+
+def is_ready(cluster: Cluster) -> bool:
+    """Master and workers listen."""
+    ports = (cluster.port, *(cluster.port + 2 + 2 * number for number in range(len(WORKERS))))
+    return all(_listens(port) for port in ports)
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def _program(name: str, command: tuple[str, ...], layout: Layout) -> Program:
+    return Program(
+        name=name,
+        command=command,
+        directory=layout.cluster_folder,
+        log=layout.logs / f"{name}.log",
+        priority=10 if name == MASTER else 11,
+        environment={
+            "SPARK_HOME": str(_spark(layout)),
+            "SPARK_LOCAL_IP": "127.0.0.1",
+            "SPARK_NO_DAEMONIZE": "1",
+        },
+    )
+
+
+def _spark(layout: Layout) -> Path:
+    return layout.lake_python.parents[1] / "lib" / "python3.11" / "site-packages" / "pyspark"
+
+
+def _write_key_store(layout: Layout, password: str) -> Path:
+    """The pages' certificate as Java reads it."""
+    certificate, key = ensure_server_certificate(layout, "spark")
+    chain = x509.load_pem_x509_certificates(certificate.read_bytes())
+    loaded = load_pem_private_key(key.read_bytes(), None)
+    if not isinstance(loaded, ec.EllipticCurvePrivateKey):
+        raise TypeError(f"{key} is none of our keys")
+    store = layout.cluster_folder / "spark.p12"
+    encrypted = BestAvailableEncryption(password.encode())
+    content = pkcs12.serialize_key_and_certificates(
+        b"spark", loaded, chain[0], chain[1:], encrypted
+    )
+    store.touch(0o600)
+    store.write_bytes(content)
+    return store

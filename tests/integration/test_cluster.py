@@ -1,0 +1,111 @@
+"""The same job on a Spark cluster: a master and two workers, one of which dies."""
+
+from __future__ import annotations
+
+import os
+import signal
+import ssl
+import subprocess
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import pytest
+
+from millrace.core.cluster import PORTS_NEEDED, Cluster
+from millrace.local.cluster import is_ready, prepare_cluster
+from tests.integration.conftest import (
+    START_TIMEOUT_S,
+    NewDriver,
+    RunningSite,
+    free_ports,
+    wait_until,
+)
+from tests.integration.test_exactly_once import (
+    NUMBERS,
+    Producing,
+    assert_each_once,
+    broker_ends,
+    offsets_in,
+    table_rows,
+)
+
+
+@dataclass
+class RunningCluster:
+    cluster: Cluster
+    processes: dict[str, subprocess.Popen[bytes]]
+
+    def kill(self, name: str) -> None:
+        os.killpg(self.processes[name].pid, signal.SIGKILL)
+        self.processes[name].wait()
+
+
+@pytest.fixture
+def cluster(site: RunningSite) -> Iterator[RunningCluster]:
+    layout = site.layout
+    settings = Cluster(port=free_ports(PORTS_NEEDED), secret_file=layout.cluster_secret)
+    running = RunningCluster(settings, {})
+    layout.logs.mkdir(parents=True, exist_ok=True)
+    for program in prepare_cluster(layout, settings):
+        with program.log.open("ab") as log:
+            running.processes[program.name] = subprocess.Popen(
+                program.command,
+                cwd=program.directory,
+                env={**os.environ, **program.environment},
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+    try:
+        wait_until(lambda: is_ready(settings), START_TIMEOUT_S)
+        yield running
+    finally:
+        for name, process in running.processes.items():
+            if process.poll() is None:
+                running.kill(name)
+
+
+def command_lines() -> list[str]:
+    return [" ".join(p.info["cmdline"] or ()) for p in psutil.process_iter(["cmdline"])]
+
+
+@pytest.mark.timeout(600)
+def test_a_worker_that_dies_costs_and_doubles_nothing(
+    site: RunningSite, new_driver: NewDriver, cluster: RunningCluster
+) -> None:
+    driver = new_driver("clustered", refine=NUMBERS)
+    engine = driver.job.engine.model_copy(update={"cluster": cluster.cluster})
+    driver.job = driver.job.model_copy(update={"engine": engine})
+    with Producing(site, "clustered") as producing:
+        driver.start()
+        wait_until(lambda: driver.checkpoint.last_commit() >= 1, 2 * START_TIMEOUT_S)
+        assert_secret_is_nowhere(cluster.cluster.secret_file)
+        cluster.kill("spark-worker-1")
+        before = driver.checkpoint.last_commit()
+        wait_until(lambda: driver.checkpoint.last_commit() > before + 2, 2 * START_TIMEOUT_S)
+    wait_until(lambda: driver.delta.count() >= producing.sent, START_TIMEOUT_S)
+    assert driver.stop() == 0
+    ends = broker_ends(site, "clustered")
+    assert_each_once(table_rows(driver.delta), producing.sent, ends)
+    refined = offsets_in(driver, "silver") + offsets_in(driver, "quarantine")
+    assert sorted(refined) == [(part, n) for part in ends for n in range(ends[part])]
+
+
+def assert_secret_is_nowhere(secret_file: Path) -> None:
+    assert secret_file.stat().st_mode & 0o777 == 0o600
+    secret = secret_file.read_text().strip().partition("=")[2]
+    assert not [line for line in command_lines() if secret in line]
+
+
+def test_the_masters_page_is_encrypted_and_shows_nobody_anything(
+    site: RunningSite, cluster: RunningCluster
+) -> None:
+    trusted = ssl.create_default_context(cafile=str(site.layout.ca))
+    page = f"https://127.0.0.1:{cluster.cluster.port + 1 + 400}/"
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(page, context=trusted, timeout=10)
+    assert refused.value.code == 403
