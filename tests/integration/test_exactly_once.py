@@ -10,10 +10,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
-from deltalake import DeltaTable
+from deltalake import DeltaTable, QueryBuilder
 
 from millrace.core.columns import Column
 from millrace.core.heartbeat import Phase
@@ -106,11 +105,9 @@ def test_five_kills_leave_every_record_once_and_in_order(
 
 
 def offsets_in(driver: IngestDriver, layer: str) -> list[tuple[int, int]]:
-    table = DeltaTable(getattr(driver.job.tables, layer))
-    rows = pq.ParquetDataset(
-        [file.removeprefix("file://") for file in table.file_uris()], partitioning=None
-    ).read(["partition", "offset"])
-    return list(zip(*(column.to_pylist() for column in rows.columns), strict=True))
+    table = QueryBuilder().register("t", DeltaTable(getattr(driver.job.tables, layer)))
+    batches = table.execute('SELECT "partition", "offset" FROM t')
+    return [row for b in batches for row in zip(*(c.to_pylist() for c in b.columns), strict=True)]
 
 
 def assert_survives_kills(site: RunningSite, driver: IngestDriver) -> None:
