@@ -20,6 +20,7 @@ from millrace.core.maintenance.plan import Compact, plan_table
 from millrace.core.maintenance.settings import MaintenanceSettings
 from millrace.lake.table_log import read_log
 from millrace.lake.tables import ensure_bronze
+from millrace.state.objects import FolderObjects
 
 _FILE_BYTES = 20_000
 _COMMITS = 1_000
@@ -48,7 +49,7 @@ def plan_once(table: Path) -> dict[str, object]:
     before_mb, started = _peak_mb(), time.monotonic()
     settings = MaintenanceSettings()
     # The files are in the log alone, so nothing is found to vacuum; the folder is looked through.
-    log = read_log(DeltaTable(table), settings.vacuum_after)
+    log = read_log(DeltaTable(table), FolderObjects(table), settings.vacuum_after)
     plan = plan_table("bronze", str(table), log, timedelta(days=30), _now(), settings)
     seconds = time.monotonic() - started
     return {

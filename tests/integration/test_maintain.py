@@ -20,6 +20,7 @@ from millrace.core.maintenance.task import MaintainResult, MaintainSpec
 from millrace.lake.follow import read_new_rows
 from millrace.lake.table_log import read_log
 from millrace.lake.tables import ensure_bronze
+from millrace.state.objects import FolderObjects
 from tests.integration.conftest import CHECKOUT
 from tests.integration.lake import Lake
 
@@ -78,7 +79,7 @@ def fill(lake: Lake, table: Path, day: date, files: int) -> None:
 def plan(
     table: Path, keep: timedelta | None = None, vacuum_after: timedelta = timedelta(days=7)
 ) -> TablePlan:
-    log = read_log(DeltaTable(table), vacuum_after)
+    log = read_log(DeltaTable(table), FolderObjects(table), vacuum_after)
     return plan_table("bronze", str(table), log, keep, datetime.now(UTC), SETTINGS)
 
 

@@ -9,12 +9,13 @@ import pytest
 from arro3.core import Array, DataType, Table
 from deltalake import DeltaTable, write_deltalake
 
+from millrace.core.maintenance.log import TableLog
 from millrace.lake.follow import read_new_rows
 from millrace.lake.table_log import read_log
 from millrace.lake.tables import ensure_bronze
+from millrace.state.objects import FolderObjects
 
 DAY = date(2026, 1, 1)
-WEEK = timedelta(days=7)
 
 
 @pytest.fixture
@@ -35,11 +36,15 @@ def add(table: Path, day: date, *times: datetime) -> None:
     write_deltalake(table, Table.from_pydict(columns), mode="append", schema_mode="merge")
 
 
+def log_of(table: Path, vacuum_after: timedelta = timedelta(days=7)) -> TableLog:
+    return read_log(DeltaTable(table), FolderObjects(table), vacuum_after)
+
+
 def test_files_stand_under_their_day_with_the_time_of_their_oldest_row(table: Path) -> None:
     times = [datetime(2026, 1, 1, hour, tzinfo=UTC) for hour in (9, 7, 8)]
     add(table, DAY, *times)
     add(table, DAY + timedelta(days=1), datetime(2026, 1, 2, tzinfo=UTC))
-    log = read_log(DeltaTable(table), WEEK)
+    log = log_of(table)
     assert {day: len(files) for day, files in log.days.items()} == {
         DAY: 1,
         DAY + timedelta(days=1): 1,
@@ -52,10 +57,10 @@ def test_files_stand_under_their_day_with_the_time_of_their_oldest_row(table: Pa
 def test_commits_count_from_the_last_checkpoint(table: Path) -> None:
     for _ in range(3):
         add(table, DAY, datetime(2026, 1, 1, tzinfo=UTC))
-    assert read_log(DeltaTable(table), WEEK).commits_to_read == 4
+    assert log_of(table).commits_to_read == 4
     DeltaTable(table).create_checkpoint()
     add(table, DAY, datetime(2026, 1, 1, tzinfo=UTC))
-    assert read_log(DeltaTable(table), WEEK).commits_to_read == 1
+    assert log_of(table).commits_to_read == 1
 
 
 def test_what_was_removed_long_ago_is_unneeded(table: Path) -> None:
@@ -64,11 +69,11 @@ def test_what_was_removed_long_ago_is_unneeded(table: Path) -> None:
     )
     add(table, DAY, datetime(2026, 1, 1, tzinfo=UTC))
     DeltaTable(table).delete("day = '2026-01-01'")
-    assert read_log(DeltaTable(table), WEEK).unneeded_files == 0
-    assert read_log(DeltaTable(table), timedelta(0)).unneeded_files == 1
+    assert log_of(table).unneeded_files == 0
+    assert log_of(table, timedelta(0)).unneeded_files == 1
     for file in table.glob("day=*/*.parquet"):
         file.unlink()
-    assert read_log(DeltaTable(table), timedelta(0)).unneeded_files == 0
+    assert log_of(table, timedelta(0)).unneeded_files == 0
 
 
 def test_days_that_go_are_not_followed_as_new_rows(table: Path) -> None:

@@ -21,6 +21,7 @@ from millrace.core.maintenance.task import MaintainResult, MaintainSpec
 from millrace.core.pipeline import PipelineSpec
 from millrace.settings import Settings
 from millrace.specs.loader import load_pipelines
+from millrace.state.objects import objects_at
 
 
 class Layer(StrEnum):
@@ -60,7 +61,6 @@ def make_plans(
     layout: Layout, pipeline: PipelineSpec, only: str | None, now: datetime
 ) -> list[TablePlan]:
     # The engine is imported by the command that needs it.
-    from millrace.lake.access import storage_options
     from millrace.lake.table_log import read_log
     from millrace.lake.tables import NoTableError, open_table
 
@@ -76,7 +76,7 @@ def make_plans(
             if layer in (only, Layer.BRONZE):
                 raise
             continue
-        log = read_log(table, settings.vacuum_after, storage_options(layout.bucket))
+        log = read_log(table, objects_at(location, layout.bucket), settings.vacuum_after)
         keep = getattr(pipeline.keep, layer)
         plans.append(plan_table(layer, location, log, keep, now, settings))
     return plans

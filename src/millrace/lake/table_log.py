@@ -8,18 +8,14 @@ from datetime import date, datetime, timedelta
 
 from deltalake import DeltaTable
 
-# The one reader of any store that it has; its public face needs pyarrow.
-from deltalake._internal import DeltaFileSystemHandler, ObjectInputFile
-
 from millrace.core.maintenance.log import DataFile, TableLog
+from millrace.state.objects import Objects
 
 _COLUMNS = ("partition.day", "path", "size_bytes", "modification_time", "min.kafka_time")
 
 
-def read_log(
-    table: DeltaTable, vacuum_after: timedelta, options: dict[str, str] | None = None
-) -> TableLog:
-    files = DeltaFileSystemHandler(table.table_uri, options)
+def read_log(table: DeltaTable, files: Objects, vacuum_after: timedelta) -> TableLog:
+    """`files` are those of the table's folder."""
     return TableLog(
         version=table.version(),
         checkpoint=_checkpoint(files),
@@ -45,20 +41,13 @@ def _first_ms(first: list[datetime | None], written_ms: int) -> int:
     return int(first[0].timestamp() * 1_000) if first and first[0] else written_ms
 
 
-def _count_unneeded(table: DeltaTable, files: DeltaFileSystemHandler, after: timedelta) -> int:
+def _count_unneeded(table: DeltaTable, files: Objects, after: timedelta) -> int:
     """At most so many. What a vacuum took is named on while the log remembers its removal."""
     hours = -(-int(after.total_seconds()) // 3_600)
     found = table.vacuum(hours, dry_run=True, full=True)
-    return len(found) if any(_read(files, path) is not None for path in found) else 0
+    return len(found) if any(files.modified_at(path) for path in found) else 0
 
 
-def _checkpoint(files: DeltaFileSystemHandler) -> int | None:
-    file = _read(files, "_delta_log/_last_checkpoint")
-    return None if file is None else int(json.loads(bytes(file.read(file.size())))["version"])
-
-
-def _read(files: DeltaFileSystemHandler, path: str) -> ObjectInputFile | None:
-    try:
-        return files.open_input_file(path)
-    except FileNotFoundError:
-        return None
+def _checkpoint(files: Objects) -> int | None:
+    text = files.read("_delta_log/_last_checkpoint")
+    return int(json.loads(text)["version"]) if text else None
