@@ -53,6 +53,8 @@ def prepare_object_store(layout: Layout, bucket: Bucket, port: int) -> Program:
         priority=10,
         environment={"GOMEMLIMIT": "300MiB"},
         port=port,
+        # Its parts wait for each other's streams for half a minute; it outlives a kill.
+        stop_wait_s=10,
     )
 
 
