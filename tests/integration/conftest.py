@@ -187,7 +187,7 @@ def _is_free(port: int) -> bool:
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A checkout's read-only parts under a `var` of its own."""
     home = tmp_path_factory.mktemp("home")
-    for part in (".jars", ".venv", "schemas", "infra"):
+    for part in (".jars", ".venv", ".venv-lake", "schemas", "infra"):
         (home / part).symlink_to(CHECKOUT / part)
     return home
 

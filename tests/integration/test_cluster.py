@@ -30,6 +30,7 @@ from tests.integration.test_exactly_once import (
     assert_each_once,
     broker_ends,
     offsets_in,
+    start_and_await_batches,
     table_rows,
 )
 
@@ -44,7 +45,7 @@ class RunningCluster:
         self.processes[name].wait()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def cluster(site: RunningSite) -> Iterator[RunningCluster]:
     layout = site.layout
     settings = Cluster(port=free_ports(PORTS_NEEDED), secret_file=layout.cluster_secret)
@@ -81,8 +82,7 @@ def test_a_worker_that_dies_costs_and_doubles_nothing(
     engine = driver.job.engine.model_copy(update={"cluster": cluster.cluster})
     driver.job = driver.job.model_copy(update={"engine": engine})
     with Producing(site, "clustered") as producing:
-        driver.start()
-        wait_until(lambda: driver.checkpoint.last_commit() >= 1, 2 * START_TIMEOUT_S)
+        start_and_await_batches(driver, 2)
         assert_secret_is_nowhere(cluster.cluster.secret_file)
         cluster.kill("spark-worker-1")
         before = driver.checkpoint.last_commit()
@@ -105,7 +105,17 @@ def test_the_masters_page_is_encrypted_and_shows_nobody_anything(
     site: RunningSite, cluster: RunningCluster
 ) -> None:
     trusted = ssl.create_default_context(cafile=str(site.layout.ca))
+    # Where Spark puts the encrypted one of a plain port, which only points there.
     page = f"https://127.0.0.1:{cluster.cluster.port + 1 + 400}/"
-    with pytest.raises(urllib.error.HTTPError) as refused:
-        urllib.request.urlopen(page, context=trusted, timeout=10)
-    assert refused.value.code == 403
+    wait_until(lambda: answer_of(page, trusted) is not None)
+    assert answer_of(page, trusted) == 403
+
+
+def answer_of(page: str, trusted: ssl.SSLContext) -> int | None:
+    try:
+        with urllib.request.urlopen(page, context=trusted, timeout=10) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as refused:
+        return refused.code
+    except urllib.error.URLError:
+        return None

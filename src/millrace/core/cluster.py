@@ -32,6 +32,7 @@ def cluster_settings(cluster: Cluster) -> dict[str, str]:
         "spark.executor.cores": str(_CORES),
         # Of a worker that died; the rest goes on meanwhile.
         "spark.network.timeout": "30s",
+        "spark.network.timeoutInterval": "10s",
         "spark.executor.heartbeatInterval": "5s",
     }
 

@@ -77,7 +77,8 @@ def _program(name: str, command: tuple[str, ...], layout: Layout) -> Program:
         environment={
             "SPARK_HOME": str(_spark(layout)),
             "SPARK_LOCAL_IP": "127.0.0.1",
-            "SPARK_NO_DAEMONIZE": "1",
+            # What the scripts, which we go without, would find out.
+            "SPARK_SCALA_VERSION": "2.13",
         },
     )
 
