@@ -83,12 +83,13 @@ def test_in_a_bucket_every_acknowledged_commit_stays(
 
 
 def test_in_a_bucket_deltas_own_store_loses_acknowledged_commits(
-    racer: Path, store: RunningStore, tmp_path: Path
+    racer: Path, store: RunningStore, tmp_path: Path, full: bool
 ) -> None:
+    versions = 200 if full else 30
     deltas = "io.delta.storage.S3SingleDriverLogStore"
-    outcomes, lost = race_in_bucket(deltas, racer, store.bucket, tmp_path, versions=30)
+    outcomes, lost = race_in_bucket(deltas, racer, store.bucket, tmp_path, versions=versions)
     assert lost > 0
-    assert sum(len(outcome.acked) for outcome in outcomes) > 30
+    assert sum(len(outcome.acked) for outcome in outcomes) > versions
 
 
 @pytest.mark.parametrize("fault", [lose_answer, refuse_as_conflict])
