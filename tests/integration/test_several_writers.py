@@ -44,7 +44,7 @@ def bucket(request: pytest.FixtureRequest) -> Bucket | None:
 def test_every_acknowledged_row_is_there_once(
     bucket: Bucket | None, tmp_path: Path, full: bool
 ) -> None:
-    count = 100 if full else 10
+    count = 100 if full else 5
     table = f"{bucket.uri if bucket else tmp_path}/{tmp_path.name}/t"
     options = storage_options(bucket)
     DeltaTable.create(table, SCHEMA, storage_options=options)
