@@ -68,16 +68,6 @@ def reasons(spec: RefineSpec) -> Column:
     )
 
 
-def counts(spec: RefineSpec) -> dict[str, Column]:
-    """Aggregates: the rows, those of each stage, and how often each rule was broken."""
-    stages = {stage: f.count_if(f.col(_STAGE) == stage) for stage in ("decode", "type", "rule")}
-    rules = {
-        f"rule {rule.id}": f.count_if(_bit(_BROKEN, number))
-        for number, rule in enumerate(spec.rules)
-    }
-    return {"rows": f.count(f.lit(1)), **stages, **rules}
-
-
 def _decode(session: SparkSession, spec: RefineSpec) -> Column:
     """See jvm/src/millrace/refine; PySpark's `Column` has its counterpart in Java."""
     java = session.sparkContext._jvm.millrace.refine  # noqa: SLF001 - PySpark's only door to Java
