@@ -80,9 +80,5 @@ def _foreseen(tables: Mapping[str, DataFrame], task: BackfillSpec) -> tuple[DayR
     return _counted({"bronze": tables["bronze"], "silver": silver, "quarantine": quarantine})
 
 
-def main() -> int:
-    return run_task(BackfillSpec, backfill)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_task(BackfillSpec, backfill))

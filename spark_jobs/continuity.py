@@ -30,7 +30,7 @@ from millrace.core.continuity import (
 from millrace.core.coordinates import Part, below, since_day
 from millrace.core.instants import latest_of
 from millrace.core.ranges import Ranges, count, hull, without
-from spark_jobs.agreement import AGREEMENT, LAYERS, doubles_mask, exact_doubles, rows_by_day
+from spark_jobs.agreement import AGREEMENT, LAYERS, Found, doubles_mask, exact_doubles, rows_by_day
 from spark_jobs.coverage import ranges_of, words_of
 from spark_jobs.ends import committed_ends
 from spark_jobs.kafka_span import read_spans
@@ -38,8 +38,6 @@ from spark_jobs.producers import look_at_producers
 from spark_jobs.reading import read_table
 from spark_jobs.site_view import SiteView, look_at_sites
 from spark_jobs.task import run_task, say
-
-_Found = Mapping[str, Mapping[Part, Ranges]]
 
 
 def verify(spark: SparkSession, task: ContinuitySpec) -> ContinuityResult:
@@ -75,7 +73,7 @@ def _tables(spark: SparkSession, task: ContinuitySpec, settled: str) -> dict[str
     return tables
 
 
-def _compare(tables: Mapping[str, DataFrame], task: ContinuitySpec) -> _Found:
+def _compare(tables: Mapping[str, DataFrame], task: ContinuitySpec) -> Found:
     masks = {"bronze": "bronze"} | {f"doubled_{name}": doubles_mask(name) for name in tables}
     held = dict(tables)
     if task.is_refined:
@@ -145,7 +143,7 @@ def _hole_alarms(
 
 
 def _table_alarms(
-    task: ContinuitySpec, tables: Mapping[str, DataFrame], found: _Found
+    task: ContinuitySpec, tables: Mapping[str, DataFrame], found: Found
 ) -> Iterator[Alarm]:
     for kind in (Kind.UNREFINED, Kind.IN_BOTH, Kind.ORPHANED):
         for part, ranges in sorted(found.get(kind.replace("-", "_"), {}).items()):
@@ -156,9 +154,5 @@ def _table_alarms(
             yield doubles_alarm(layer, part, ranges)
 
 
-def main() -> int:
-    return run_task(ContinuitySpec, verify)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_task(ContinuitySpec, verify))

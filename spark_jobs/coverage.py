@@ -12,14 +12,14 @@ from pyspark.sql import functions as f
 from millrace.core.coordinates import Part
 from millrace.core.ranges import Ranges, ranges_of_words
 
-_PART = ("site", "topic", "partition")
 _FULL = -1
 
 
 def words_of(tables: Mapping[str, DataFrame]) -> DataFrame:
     """A row for each 64 offsets of a partition: a mask and a count of rows for each table."""
     tagged = [
-        rows.select(*_PART, "offset", f.lit(name).alias("held_by")) for name, rows in tables.items()
+        rows.select(*Part._fields, "offset", f.lit(name).alias("held_by"))
+        for name, rows in tables.items()
     ]
     bit = f.expr("shiftleft(1L, cast(offset & 63 as int))")
     sums: list[Column] = []
@@ -30,7 +30,7 @@ def words_of(tables: Mapping[str, DataFrame]) -> DataFrame:
             f.count(f.when(held, True)).alias(rows_in(name)),
         ]
     word = f.shiftright("offset", 6).alias("word")
-    return reduce(DataFrame.unionAll, tagged).groupBy(*_PART, word).agg(*sums)
+    return reduce(DataFrame.unionAll, tagged).groupBy(*Part._fields, word).agg(*sums)
 
 
 def rows_in(table: str) -> str:
@@ -43,16 +43,17 @@ def ranges_of(words: DataFrame, masks: Mapping[str, str]) -> dict[str, dict[Part
     Neighbouring full words come as one row; the others one by one.
     """
     listed = ", ".join(f"'{name}', {mask}" for name, mask in masks.items())
-    stacked = words.selectExpr(*_PART, "word", f"stack({len(masks)}, {listed}) as (name, mask)")
+    stack = f"stack({len(masks)}, {listed}) as (name, mask)"
+    stacked = words.selectExpr(*Part._fields, "word", stack)
     is_full = f.col("mask") == _FULL
-    in_order = Window.partitionBy("name", *_PART, is_full).orderBy("word")
+    in_order = Window.partitionBy("name", *Part._fields, is_full).orderBy("word")
     run = f.when(is_full, f.col("word") - f.row_number().over(in_order)).otherwise(f.col("word"))
     runs = (
         stacked.where("mask != 0")
-        .select("name", *_PART, "word", "mask", run.alias("run"))
-        .groupBy("name", *_PART, "run", "mask")
+        .select("name", *Part._fields, "word", "mask", run.alias("run"))
+        .groupBy("name", *Part._fields, "run", "mask")
         .agg(f.min("word").alias("first"), f.max("word").alias("last"))
-        .orderBy("name", *_PART)
+        .orderBy("name", *Part._fields)
     )
     found: dict[str, dict[Part, Ranges]] = {name: {} for name in masks}
     for (name, part), rows in groupby(runs.toLocalIterator(), _key):

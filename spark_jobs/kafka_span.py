@@ -12,7 +12,7 @@ from millrace.core.coordinates import Part
 from millrace.core.job import SiteInput
 from millrace.core.ranges import Range
 from spark_jobs.rows import bronze_rows
-from spark_jobs.source import PATIENCE
+from spark_jobs.source import whole_records
 
 
 def read_spans(
@@ -31,16 +31,10 @@ def _read_site(
     spark: SparkSession, pipeline: str, site: SiteInput, spans: Mapping[Part, Range]
 ) -> DataFrame:
     options = {
-        **PATIENCE,
-        "kafka.isolation.level": "read_committed",
-        **{f"kafka.{key}": value for key, value in site.kafka.items()},
+        **whole_records(pipeline, site),
         "assign": json.dumps(_partitions(spans)),
         "startingOffsets": _offsets({part: span.first for part, span in spans.items()}),
         "endingOffsets": _offsets({part: span.last + 1 for part, span in spans.items()}),
-        "failOnDataLoss": "true",
-        "includeHeaders": "true",
-        "groupIdPrefix": f"millrace-{pipeline}",
-        "fetchOffset.numRetries": "1",
     }
     return bronze_rows(spark.read.format("kafka").options(**options).load(), site.site)
 

@@ -13,11 +13,12 @@ from datetime import date
 from delta.tables import DeltaTable
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from millrace.core.maintenance.plan import Action, Bin, Checkpoint, Compact, Expire, Vacuum
 from millrace.core.maintenance.task import Done, Gain, MaintainResult, MaintainSpec
 from millrace.core.silver import COORDINATES
+from spark_jobs.java import delta_log, java_session, jvm
 from spark_jobs.task import run_task, say
 
 _GONE = -1
@@ -76,11 +77,9 @@ class Table:
         return total
 
     def _make_one(self, day: date, one: Bin) -> Gain:
-        jvm = self.spark.sparkContext._jvm  # noqa: SLF001 - PySpark's only door to Java
-        session = self.spark._jsparkSession  # noqa: SLF001 - as above
-        size_bytes = jvm.millrace.delta.Compact.run(
-            session, self.path, day.isoformat(), list(one.paths), list(COORDINATES)
-        )
+        compact = jvm(self.spark).millrace.delta.Compact.run
+        paths, order = list(one.paths), list(COORDINATES)
+        size_bytes = compact(java_session(self.spark), self.path, day.isoformat(), paths, order)
         if size_bytes == _GONE:
             return Gain(left=_CHANGED)
         return Gain(
@@ -110,10 +109,7 @@ class Table:
 
     def _checkpoint(self) -> Gain:
         """Delta removes expired entries of the log on the way."""
-        jvm = self.spark.sparkContext._jvm  # noqa: SLF001 - PySpark's only door to Java
-        path = jvm.org.apache.hadoop.fs.Path(self.path)
-        session = self.spark._jsparkSession  # noqa: SLF001 - as above
-        jvm.org.apache.spark.sql.delta.DeltaLog.forTable(session, path).checkpoint()
+        delta_log(self.spark, self.path).checkpoint()
         return Gain()
 
     def _version(self) -> int:
@@ -125,7 +121,7 @@ class Table:
         row = found.first()
         return {name: int(value) for name, value in row.operationMetrics.items()} if row else {}
 
-    def _history(self):
+    def _history(self) -> DataFrame:
         return DeltaTable.forPath(self.spark, self.path).history(100)
 
 

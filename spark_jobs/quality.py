@@ -21,6 +21,7 @@ from millrace.core.quality.verdict import Outcome, outcome_of
 from millrace.core.silver import COORDINATES
 from millrace.state.files import write_atomic
 from spark_jobs.expectations import SUMMARY, read_suite, validate
+from spark_jobs.java import delta_log, jvm
 from spark_jobs.task import run_task, say
 
 
@@ -53,10 +54,8 @@ def check_quality(spark: SparkSession, task: QualitySpec) -> QualityResult:
 def read_history(spark: SparkSession, location: str) -> History:
     if not DeltaTable.isDeltaTable(spark, location):
         raise MillraceError(f"there is no silver table at {location} yet; its job makes it")
-    java = spark.sparkContext._jvm  # noqa: SLF001 - PySpark's only door to Java
-    delta = java.org.apache.spark.sql.delta
     # `DESCRIBE HISTORY` would read every entry of the log to know its ends.
-    log = delta.DeltaLog.forTable(spark._jsparkSession, location)  # noqa: SLF001 - as above
+    log, delta = delta_log(spark, location), jvm(spark).org.apache.spark.sql.delta
     return History(
         table_id=log.unsafeVolatileTableId(),
         earliest=delta.DeltaHistoryManager.getEarliestDeltaFile(log),

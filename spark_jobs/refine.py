@@ -11,6 +11,7 @@ from pyspark.sql import functions as f
 from millrace.core import silver
 from millrace.core.columns import Column as Declared
 from millrace.core.refine import RefineSpec, Rule
+from spark_jobs.java import java_column, jvm
 
 _STAGE = "stage"  # that refused the row; null: none did
 # A declared column's name never begins so.
@@ -70,13 +71,13 @@ def reasons(spec: RefineSpec) -> Column:
 
 def _decode(session: SparkSession, spec: RefineSpec) -> Column:
     """See jvm/src/millrace/refine; PySpark's `Column` has its counterpart in Java."""
-    java = session.sparkContext._jvm.millrace.refine  # noqa: SLF001 - PySpark's only door to Java
+    java = jvm(session).millrace.refine
     columns = json.dumps([{"type": c.type, "path": c.path} for c in spec.columns])
     if spec.format == "avro":
         decoder = java.AvroDecoder(columns, json.dumps(spec.schemas))
     else:
         decoder = java.JsonDecoder(columns)
-    value = f.col(_RAW["value"])._jc  # noqa: SLF001 - as above
+    value = java_column(f.col(_RAW["value"]))
     return Column(decoder.apply(value, _struct(spec.columns)))
 
 

@@ -20,6 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from millrace.core.errors import MillraceError
 from millrace.core.silver import COORDINATES
+from spark_jobs.java import java_rows, java_session, jvm
 from spark_jobs.sink import append_once
 
 log = logging.getLogger(__name__)
@@ -58,8 +59,7 @@ def until_first(work: Callable[[], Done]) -> Done:
 
 def next_number(spark: SparkSession, table: str) -> int:
     """To be asked for before anything is read."""
-    session = spark._jsparkSession  # noqa: SLF001 - PySpark's only door to Java
-    return int(_java(spark).last(session, table)) + 1
+    return int(_java(spark).last(java_session(spark), table)) + 1
 
 
 def add(rows: DataFrame, table: str, number: int) -> int:
@@ -75,10 +75,10 @@ def replace(rows: DataFrame, table: str, days: str, where: str, number: int) -> 
     """The rows for which `where` holds, all of them on these days, become `rows`."""
     in_order = rows.sortWithinPartitions(*COORDINATES)
     java = _java(rows.sparkSession)
-    if not java.replace(in_order._jdf, table, days, where, number):  # noqa: SLF001 - as above
+    if not java.replace(java_rows(in_order), table, days, where, number):
         raise OvertakenError(f"{table}: another repair has number {number}")
 
 
 def _java(spark: SparkSession) -> JavaObject:
     """See jvm/src/millrace/delta/Repair.java."""
-    return spark.sparkContext._jvm.millrace.delta.Repair  # noqa: SLF001 - as above
+    return jvm(spark).millrace.delta.Repair

@@ -100,9 +100,5 @@ def _hulls(missing: Mapping[Part, Ranges]) -> dict[Part, Range]:
     return {part: hull(ranges) for part, ranges in missing.items()}
 
 
-def main() -> int:
-    return run_task(ReplaySpec, replay)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_task(ReplaySpec, replay))

@@ -18,8 +18,6 @@ from spark_jobs.broker import Broker
 from spark_jobs.ends import committed_ends
 from spark_jobs.reading import read_table
 
-_PART = ("site", "topic", "partition")
-
 
 def plan_parts(spark: SparkSession, task: ReplaySpec) -> dict[Part, PartPlan]:
     bronze = read_table(spark, task.tables.bronze)
@@ -98,7 +96,7 @@ def _offsets_at(
 def _ends_before(bronze: DataFrame, since: datetime) -> dict[Part, int]:
     """Where the records before a time end, as far as bronze knows them."""
     before = bronze.where((f.col("day") <= since.date()) & (f.col("kafka_time") < f.lit(since)))
-    rows = before.groupBy(*_PART).agg(f.max("offset").alias("last")).collect()
+    rows = before.groupBy(*Part._fields).agg(f.max("offset").alias("last")).collect()
     return {Part(row.site, row.topic, row.partition): row.last + 1 for row in rows}
 
 
@@ -119,7 +117,8 @@ def _stored_windows(task: ReplaySpec, bronze: DataFrame) -> dict[Part, Window]:
     if task.asked.until:
         rows = rows.where(f.col("day") <= task.asked.until.date())
         rows = rows.where(f.col("kafka_time") < f.lit(task.asked.until))
-    found = rows.groupBy(*_PART).agg(f.min("offset").alias("first"), f.max("offset").alias("last"))
+    ends = f.min("offset").alias("first"), f.max("offset").alias("last")
+    found = rows.groupBy(*Part._fields).agg(*ends)
     by_offsets = _by_offsets(task)
     return {
         Part(row.site, row.topic, row.partition): Window(

@@ -1,4 +1,4 @@
-"""The Spark session of a job: one JVM, all on this machine, listening to nobody else."""
+"""The Spark session of a job: one JVM, which listens on loopback alone."""
 
 from __future__ import annotations
 

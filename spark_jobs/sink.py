@@ -12,13 +12,15 @@ from pathlib import Path
 from py4j.java_gateway import JavaObject
 from pyspark.sql import DataFrame, SparkSession
 
+from millrace.core.coordinates import in_ranges
 from millrace.core.engine import Tables
 from millrace.core.refine import RefineSpec
 from millrace.core.silver import COORDINATES
-from millrace.core.span import Span, where_in
+from millrace.core.span import Span
 from millrace.core.store import Bucket
 from millrace.state.checkpoint import Checkpoint
 from millrace.state.generations import latest
+from spark_jobs.java import java_rows, jvm
 from spark_jobs.refine import quarantine_rows, refine, refused_rows, silver_rows
 from spark_jobs.rows import bronze_rows
 
@@ -93,7 +95,7 @@ class BatchSink:
 
 
 def read_span(spark: SparkSession, table: str, span: Span) -> DataFrame:
-    return spark.read.format("delta").load(table).where(where_in(span))
+    return spark.read.format("delta").load(table).where(in_ranges(span.ranges()))
 
 
 def _file_count(span: Span) -> int:
@@ -117,7 +119,6 @@ class Appended:
 
 def append_once(rows: DataFrame, table: str, writer: str, batch_id: int) -> Appended | None:
     """None where the table holds this writer's batch already; see jvm/.../AppendOnce.java."""
-    jvm = rows.sparkSession.sparkContext._jvm  # noqa: SLF001 - PySpark's only door to Java
-    append = jvm.millrace.delta.AppendOnce.append
-    added = append(rows._jdf, table, writer, batch_id)  # noqa: SLF001 - as above
+    append = jvm(rows.sparkSession).millrace.delta.AppendOnce.append
+    added = append(java_rows(rows), table, writer, batch_id)
     return Appended(added) if added else None

@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame, SparkSession
 from millrace.core.job import JobSpec, SiteInput
 
 # A broker that is away is found to be so in seconds; a site's own `client:` settings go first.
-PATIENCE = {
+_PATIENCE = {
     "kafka.default.api.timeout.ms": "15000",
     "kafka.request.timeout.ms": "10000",
     "kafka.reconnect.backoff.max.ms": "5000",
@@ -16,15 +16,22 @@ PATIENCE = {
 
 def read_site(spark: SparkSession, job: JobSpec, site: SiteInput) -> DataFrame:
     options = {
-        **PATIENCE,
-        "kafka.isolation.level": "read_committed",
-        **{f"kafka.{key}": value for key, value in site.kafka.items()},
+        **whole_records(job.pipeline, site),
         "subscribe": ",".join(site.topics),
         "startingOffsets": "earliest",
-        "failOnDataLoss": "true",
-        "includeHeaders": "true",
         "maxOffsetsPerTrigger": str(job.rows_per_batch),
-        "groupIdPrefix": f"millrace-{job.pipeline}",
-        "fetchOffset.numRetries": "1",
     }
     return spark.readStream.format("kafka").options(**options).load()
+
+
+def whole_records(pipeline: str, site: SiteInput) -> dict[str, str]:
+    """How every reader of a site reads: what is committed, with its headers, or an error."""
+    return {
+        **_PATIENCE,
+        "kafka.isolation.level": "read_committed",
+        **{f"kafka.{key}": value for key, value in site.kafka.items()},
+        "failOnDataLoss": "true",
+        "includeHeaders": "true",
+        "groupIdPrefix": f"millrace-{pipeline}",
+        "fetchOffset.numRetries": "1",
+    }

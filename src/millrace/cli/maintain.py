@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Annotated
@@ -12,7 +11,7 @@ import typer
 
 from millrace.cli.maintain_table import plan_lines, result_lines
 from millrace.cli.output import Json, print_json, print_line
-from millrace.core.errors import MillraceError
+from millrace.cli.pipelines import find_pipeline, show_progress
 from millrace.core.job import plan_engine
 from millrace.core.layout import Layout
 from millrace.core.maintenance.plan import TablePlan, plan_table
@@ -20,7 +19,6 @@ from millrace.core.maintenance.settings import MaintenanceSettings
 from millrace.core.maintenance.task import MaintainResult, MaintainSpec
 from millrace.core.pipeline import PipelineSpec
 from millrace.settings import Settings
-from millrace.specs.loader import load_pipelines
 from millrace.state.objects import objects_at
 
 
@@ -48,13 +46,6 @@ def maintain(
         return
     result = _run(layout, pipeline, plans)
     _show(as_json, _brief(result), result_lines(result))
-
-
-def find_pipeline(layout: Layout, name: str) -> PipelineSpec:
-    known = {pipeline.name: pipeline for pipeline in load_pipelines(layout)}
-    if name not in known:
-        raise MillraceError(f"there is no pipeline {name!r}; there are: {', '.join(known)}")
-    return known[name]
 
 
 def make_plans(
@@ -95,11 +86,7 @@ def _run(layout: Layout, pipeline: PipelineSpec, plans: list[TablePlan]) -> Main
         folder=new_task_folder(layout, pipeline.name, "maintain"),
         plans=needed,
     )
-    return run_task(layout, "spark_jobs.maintain", task, MaintainResult, _progress)
-
-
-def _progress(line: str) -> None:
-    sys.stderr.write(line + "\n")
+    return run_task(layout, "spark_jobs.maintain", task, MaintainResult, show_progress)
 
 
 def _brief(model: TablePlan | MaintainResult) -> object:

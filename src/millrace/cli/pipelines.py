@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 from collections.abc import Sequence
 
@@ -11,6 +10,7 @@ from millrace.core.job import JobSpec, plan_ingest
 from millrace.core.layout import Layout
 from millrace.core.pipeline import PipelineSpec
 from millrace.core.references import sites_of
+from millrace.core.suggest import did_you_mean
 from millrace.specs.loader import load_pipelines, load_sites
 from millrace.specs.refining import load_refine
 
@@ -31,8 +31,7 @@ def choose(what: str, named: Sequence[str], known: Sequence[str]) -> tuple[str, 
     """Those that are named, or all; raises MillraceError for one that is not there."""
     for name in named:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            guess = f"did you mean {near[0]!r}? " if near else ""
+            guess = did_you_mean(name, known)
             listed = ", ".join(known) or "none"
             raise MillraceError(f"there is no {what} {name!r}; {guess}there are: {listed}")
     return tuple(named) or tuple(known)

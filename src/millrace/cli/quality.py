@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from typing import Annotated
 
 import typer
@@ -11,8 +10,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from millrace.cli.maintain import find_pipeline
 from millrace.cli.output import Json, print_json
+from millrace.cli.pipelines import find_pipeline, show_progress
 from millrace.core.columns import resolve_columns
 from millrace.core.errors import MillraceError
 from millrace.core.job import plan_engine
@@ -86,7 +85,7 @@ def _run(
         to_version=versions[1],
         fail_on=fail_on,
     )
-    result = run_task(layout, "spark_jobs.quality", task, QualityResult, _progress)
+    result = run_task(layout, "spark_jobs.quality", task, QualityResult, show_progress)
     remember(state, result.checked, task.folder)
     return result
 
@@ -96,10 +95,6 @@ def _severity(text: str) -> Severity:
         if severity == text:
             return severity
     raise MillraceError(f"--fail-on {text!r}: write {', '.join(SEVERITIES)}")
-
-
-def _progress(line: str) -> None:
-    sys.stderr.write(line + "\n")
 
 
 def show(result: QualityResult, console: Console) -> None:

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from millrace.core.lag import Offsets
 from millrace.core.ranges import Range
-from millrace.core.span import quoted
 
 
 class Part(NamedTuple):
@@ -62,6 +61,12 @@ def below(ends: Mapping[str, Offsets]) -> str:
 def _is_part(part: Part) -> str:
     site, topic = quoted(part.site), quoted(part.topic)
     return f"site = {site} AND topic = {topic} AND partition = {part.partition}"
+
+
+def quoted(text: str) -> str:
+    """A literal; names hold neither quotes nor backslashes, and yet."""
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
 
 
 def _any(predicates: Iterable[str]) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from millrace.core.pipeline import PipelineSpec
 from millrace.core.site import SiteSpec
+from millrace.core.suggest import did_you_mean
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,7 @@ def _unknown_sites(index: int, pipeline: PipelineSpec, known: list[str]) -> Iter
 
 
 def describe_unknown_site(name: str, known: Sequence[str]) -> str:
-    near = difflib.get_close_matches(name, known, n=1)
-    guess = f"did you mean {near[0]!r}? " if near else ""
+    guess = did_you_mean(name, known)
     return f"site {name!r} does not exist; {guess}sites are {', '.join(known)} (dags/sites/*.yaml)"
 
 

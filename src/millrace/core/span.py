@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from millrace.core.coordinates import Part
 from millrace.core.lag import Offsets, batch_rows
+from millrace.core.ranges import Range
 
 
 @dataclass(frozen=True)
@@ -19,18 +21,10 @@ class Span:
         """How many offsets; None where a partition has no known beginning."""
         return batch_rows(self.begin, self.end)
 
-
-def where_in(span: Span) -> str:
-    """The span as a condition on a table's columns, in Spark SQL."""
-    parts = [
-        f"(topic = {quoted(topic)} AND partition = {number}"
-        f" AND offset >= {span.begin.get((topic, number), 0)} AND offset < {end})"
-        for (topic, number), end in sorted(span.end.items())
-    ]
-    return f"site = {quoted(span.site)} AND ({' OR '.join(parts) or 'false'})"
-
-
-def quoted(text: str) -> str:
-    """A literal; names hold neither quotes nor backslashes, and yet."""
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
+    def ranges(self) -> dict[Part, Range]:
+        """Without the partitions that have nothing in it."""
+        return {
+            Part(self.site, *partition): Range(first=begin, last=end - 1)
+            for partition, end in self.end.items()
+            if (begin := self.begin.get(partition, 0)) < end
+        }

@@ -12,14 +12,10 @@ from pathlib import Path
 from fastavro import parse_schema, schemaless_reader, schemaless_writer
 from fastavro.types import Schema as ParsedSchema
 
-from millrace.core.errors import MillraceError
+from millrace.specs.schemas import SchemaError, SchemaFile, load_schema_files
 
 _MAGIC = 0
 _HEADER = struct.Struct(">bI")
-
-
-class SchemaError(MillraceError):
-    """A schema that is not there, or is none."""
 
 
 @dataclass(frozen=True)
@@ -53,11 +49,7 @@ class Schemas:
 
     @classmethod
     def load(cls, folder: Path) -> Schemas:
-        schemas = [_load_schema(file) for file in sorted(folder.glob("*.avsc"))]
-        by_id = {schema.id: schema for schema in schemas}
-        if len(by_id) < len(schemas):
-            raise SchemaError(f"{folder}: two schemas have the same id; give the newer a new one")
-        return cls(folder, by_id)
+        return cls(folder, {one.id: _parse(one) for one in load_schema_files(folder)})
 
     def latest(self, subject: str) -> Schema:
         """The subject's newest schema, the one to write with."""
@@ -78,12 +70,9 @@ def schema_id(value: bytes) -> int | None:
     return int(_HEADER.unpack_from(value)[1])
 
 
-def _load_schema(file: Path) -> Schema:
-    number, _, subject = file.stem.partition("-")
-    if not number.isdigit() or not subject:
-        raise SchemaError(f"{file}: its name must be <id>-<subject>.avsc, such as 1-{file.name}")
+def _parse(one: SchemaFile) -> Schema:
     try:
-        parsed = parse_schema(json.loads(file.read_text()))
+        parsed = parse_schema(json.loads(one.text))
     except Exception as error:  # fastavro's errors have no common base
-        raise SchemaError(f"{file}: this is no Avro schema: {error}") from error
-    return Schema(int(number), subject, parsed)
+        raise SchemaError(f"{one.file}: this is no Avro schema: {error}") from error
+    return Schema(one.id, one.subject, parsed)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from millrace.core.errors import BadValueError, MissingKeyError, SpecError, UnknownKeyError
+from millrace.core.suggest import did_you_mean
 from millrace.specs.yaml_lines import Document, KeyPath
 
 _EXAMPLES = {
@@ -66,8 +66,7 @@ def _explain_one(
 
 
 def _unknown_key(path: KeyPath, keys: list[str]) -> str:
-    near = difflib.get_close_matches(str(path[-1]), keys, n=1)
-    guess = f"did you mean '{near[0]}'? " if near else ""
+    guess = did_you_mean(str(path[-1]), keys)
     return f"unknown key '{_dotted(path)}'; {guess}keys here are {', '.join(keys)}"
 
 

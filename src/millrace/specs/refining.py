@@ -11,6 +11,7 @@ from millrace.core.layout import Layout
 from millrace.core.pipeline import PipelineSpec
 from millrace.core.quality.compiled import CompiledSuite, judged_columns
 from millrace.core.refine import RefineSpec
+from millrace.specs.schemas import load_schema_files
 from millrace.specs.suites import load_suite
 
 
@@ -65,5 +66,4 @@ def _suites(layout: Layout) -> list[Path]:
 
 
 def _schemas(layout: Layout) -> dict[int, str]:
-    files = sorted(layout.schemas.glob("*.avsc"))
-    return {int(file.stem.partition("-")[0]): file.read_text() for file in files}
+    return {one.id: one.text for one in load_schema_files(layout.schemas)}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 
 from millrace.core.columns import MOST, Column
@@ -13,6 +12,7 @@ from millrace.core.quality.row_level import ROW_LEVEL, RowLevel
 from millrace.core.quality.suite import Expectation
 from millrace.core.refine import Rule
 from millrace.core.silver import silver_schema
+from millrace.core.suggest import did_you_mean
 
 
 class CompiledSuite(Frozen):
@@ -39,8 +39,7 @@ def arguments_of(expectation: Expectation) -> type[Arguments]:
     known: dict[str, type[Arguments]] = {**ROW_LEVEL, **BATCH_LEVEL}
     model = known.get(expectation.type)
     if model is None:
-        near = difflib.get_close_matches(expectation.type, known, n=1)
-        guess = f"did you mean {near[0]!r}? " if near else ""
+        guess = did_you_mean(expectation.type, known)
         raise ValueError(
             f"this type is not supported; {guess}supported for each row are"
             f" {', '.join(ROW_LEVEL)}; for a batch, {', '.join(BATCH_LEVEL)}"
