@@ -8,15 +8,18 @@ from collections.abc import Iterable, Sequence
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from millrace.core import silver
+from millrace.core import bronze, silver
 from millrace.core.columns import Column as Declared
+from millrace.core.engine import Tables
 from millrace.core.refine import RefineSpec, Rule
+from spark_jobs.append import Output
 from spark_jobs.java import java_column, jvm
 
 _STAGE = "stage"  # that refused the row; null: none did
 # A declared column's name never begins so.
 _MESSAGE, _UNDECODABLE = "_message", "_undecodable"
 _RAW = {name: f"_{name}" for name in ("key", "headers", "value")}
+_ACCEPTED, _REFUSED = "_accepted", "_refused"
 _MISTYPED, _MISSING, _BROKEN = "_mistyped", "_missing", "_broken"
 
 
@@ -39,8 +42,39 @@ def refine(rows: DataFrame, spec: RefineSpec) -> DataFrame:
     return judged.withColumn(_STAGE, _stage(spec.rules))
 
 
+def with_verdicts(judged: DataFrame, spec: RefineSpec) -> DataFrame:
+    """Who takes each row, and why it was refused."""
+    accepted = f.col(_STAGE).isNull()
+    return judged.withColumns(
+        {
+            _ACCEPTED: accepted,
+            _REFUSED: ~accepted,
+            "reasons": f.when(~accepted, reasons(spec)),
+        }
+    )
+
+
+def outputs(tables: Tables, spec: RefineSpec) -> tuple[Output, Output, Output]:
+    """What bronze, silver and quarantine take of the rows that have their verdicts."""
+    raw, refused = _names(bronze.COLUMNS), _names(silver.QUARANTINE)
+    accepted = _names(silver.silver_schema(spec.columns))
+    return (
+        Output(tables.bronze, raw, _sources(raw)),
+        Output(tables.silver, accepted, accepted, when=_ACCEPTED),
+        Output(tables.quarantine, refused, _sources(refused), when=_REFUSED),
+    )
+
+
+def _names(schema: silver.Schema) -> list[str]:
+    return [name for name, _ in schema]
+
+
+def _sources(names: Sequence[str]) -> list[str]:
+    return [_RAW.get(name, name) for name in names]
+
+
 def silver_rows(judged: DataFrame, spec: RefineSpec) -> DataFrame:
-    names = [name for name, _ in silver.silver_schema(spec.columns)]
+    names = _names(silver.silver_schema(spec.columns))
     return judged.where(f.col(_STAGE).isNull()).select(names)
 
 

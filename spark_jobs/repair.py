@@ -20,8 +20,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from millrace.core.errors import MillraceError
 from millrace.core.silver import COORDINATES
+from spark_jobs.append import Batch, append_once
 from spark_jobs.java import java_rows, java_session, jvm
-from spark_jobs.sink import append_once
 
 log = logging.getLogger(__name__)
 
@@ -65,10 +65,11 @@ def next_number(spark: SparkSession, table: str) -> int:
 def add(rows: DataFrame, table: str, number: int) -> int:
     """Append rows that the table has not; returns how many."""
     in_order = rows.sortWithinPartitions(*COORDINATES)
-    added = append_once(in_order, table, _java(rows.sparkSession).WRITER, number)
+    writer = str(_java(rows.sparkSession).WRITER)
+    added = append_once(in_order, table, Batch(writer, number))
     if added is None:
         raise OvertakenError(f"{table}: another repair has number {number}")
-    return added.count()
+    return added
 
 
 def replace(rows: DataFrame, table: str, days: str, where: str, number: int) -> None:

@@ -23,6 +23,8 @@ _JVM_OPTIONS = (
     "-XX:+UseSerialGC",
     "-XX:ReservedCodeCacheSize=128m",
     "-XX:+ExitOnOutOfMemoryError",
+    # What judges a row is one large method, and would be interpreted for ever.
+    "-XX:-DontCompileHugeMethods",
     # A broken Avro record may claim to hold two gigabytes; to make room for them would be the end.
     "-Dorg.apache.avro.limits.bytes.maxLength=67108864",
     "-Dorg.apache.avro.limits.string.maxLength=67108864",

@@ -29,6 +29,8 @@ def whole_records(pipeline: str, site: SiteInput) -> dict[str, str]:
     return {
         **_PATIENCE,
         "kafka.isolation.level": "read_committed",
+        "kafka.max.poll.records": "20000",
+        "kafka.max.partition.fetch.bytes": "4194304",
         **{f"kafka.{key}": value for key, value in site.kafka.items()},
         "failOnDataLoss": "true",
         "includeHeaders": "true",

@@ -14,10 +14,11 @@ from millrace.core.job import JobSpec
 from millrace.core.refine import RefineSpec
 from millrace.state.checkpoint import Checkpoint
 from millrace.state.generations import claim
+from spark_jobs.append import Batch, append_once
 from spark_jobs.refine import quarantine_rows, refine, silver_rows
 from spark_jobs.refined_tables import ensure_refined_tables
 from spark_jobs.session import build_session
-from spark_jobs.sink import BatchSink, Fence, append_once
+from spark_jobs.sink import BatchSink, Fence
 from spark_jobs.source import read_site
 
 
@@ -35,8 +36,8 @@ def run(job: JobSpec) -> None:
 
     def refine_batch(rows: DataFrame, batch: int) -> None:
         judged = refine(rows, spec)
-        append_once(silver_rows(judged, spec), job.tables.silver, "second", batch)
-        append_once(quarantine_rows(judged, spec), job.tables.quarantine, "second", batch)
+        append_once(silver_rows(judged, spec), job.tables.silver, Batch("second", batch))
+        append_once(quarantine_rows(judged, spec), job.tables.quarantine, Batch("second", batch))
 
     stream = spark.readStream.format("delta").load(job.tables.bronze)
     second = stream.writeStream.foreachBatch(refine_batch)

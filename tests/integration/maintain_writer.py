@@ -12,8 +12,8 @@ from pathlib import Path
 
 from millrace.core.bronze import COLUMNS
 from millrace.core.engine import EngineSpec
+from spark_jobs.append import Batch, append_once
 from spark_jobs.session import build_session
-from spark_jobs.sink import append_once
 from spark_jobs.task import say
 
 ROWS = 20
@@ -30,7 +30,7 @@ def main() -> None:
         if ended.is_set():
             return
         rows = spark.range(batch * ROWS, (batch + 1) * ROWS, 1, 1).selectExpr(*names)
-        append_once(rows, table, "writer", batch)
+        append_once(rows, table, Batch("writer", batch))
         say(str((batch + 1) * ROWS))
 
 

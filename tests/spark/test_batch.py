@@ -16,7 +16,7 @@ from millrace.core.columns import Column
 from millrace.core.engine import Tables
 from millrace.core.refine import RefineSpec, Rule
 from millrace.state.checkpoint import Checkpoint
-from spark_jobs import sink
+from spark_jobs.append import Batch, Written
 from spark_jobs.refined_tables import ensure_refined_tables
 from spark_jobs.sink import BatchSink, Fence
 from tests.spark.test_sink import RECORDS, make_empty
@@ -57,14 +57,14 @@ def records(spark: SparkSession) -> DataFrame:
 
 
 def crash_at(monkeypatch: pytest.MonkeyPatch, table: str) -> None:
-    append = sink.append_once
+    commit = Written.commit
 
-    def crash(rows: DataFrame, to: str, writer: str, number: int) -> sink.Appended | None:
+    def crash(written: Written, to: str, batch: Batch) -> None:
         if to == table:
             raise CrashError
-        return append(rows, to, writer, number)
+        commit(written, to, batch)
 
-    monkeypatch.setattr(sink, "append_once", crash)
+    monkeypatch.setattr(Written, "commit", crash)
 
 
 def contents(spark: SparkSession, tables: Tables) -> Where:

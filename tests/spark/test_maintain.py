@@ -13,8 +13,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from millrace.core.maintenance.plan import Bin, Checkpoint, Compact, Expire
+from spark_jobs.append import Batch, append_once
 from spark_jobs.maintain import Table
-from spark_jobs.sink import append_once
 
 DAY = date(2026, 1, 1)
 COLUMNS = "site string, topic string, partition int, offset bigint, day date"
@@ -32,7 +32,7 @@ def table(spark: SparkSession, tmp_path: Path) -> Table:
 
 def append(table: Table, batch: int, day: date = DAY) -> None:
     rows = table.spark.createDataFrame([("a", "t", 0, batch, day)], COLUMNS)
-    assert append_once(rows.coalesce(1), table.path, "writer", batch)
+    assert append_once(rows.coalesce(1), table.path, Batch("writer", batch))
 
 
 def compact_all(table: Table) -> Compact:

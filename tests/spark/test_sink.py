@@ -11,8 +11,9 @@ from delta.exceptions.captured import ConcurrentTransactionException
 from pyspark.sql import DataFrame, SparkSession
 
 from millrace.core import bronze
+from spark_jobs.append import Batch, append_once
 from spark_jobs.rows import bronze_rows
-from spark_jobs.sink import Fence, FencedError, append_once
+from spark_jobs.sink import Fence, FencedError
 
 RECORDS = (
     "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp,"
@@ -58,7 +59,7 @@ def test_the_same_batch_of_the_same_writer_is_written_once(
     table = tmp_path / "t"
     make_empty(table, spark)
     batches = [("one", 0), ("one", 0), ("two", 0), ("one", 1), ("one", 0)]
-    written = [append_once(rows, str(table), *batch) is not None for batch in batches]
+    written = [append_once(rows, str(table), Batch(*batch)) is not None for batch in batches]
     assert written == [True, False, True, True, False]
     assert spark.read.format("delta").load(str(table)).count() == 3 * 2
 
@@ -67,13 +68,11 @@ def test_a_repeated_batch_is_known_without_the_checksum_file(
     rows: DataFrame, spark: SparkSession, tmp_path: Path
 ) -> None:
     make_empty(tmp_path / "t", spark)
-    added = append_once(rows, str(tmp_path / "t"), "one", 0)
-    assert added
-    assert added.count() == 2
+    assert append_once(rows, str(tmp_path / "t"), Batch("one", 0)) == 2
     for checksum in (tmp_path / "t" / "_delta_log").glob("*.crc"):
         checksum.unlink()
     spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()  # noqa: SLF001 - the only door
-    assert not append_once(rows, str(tmp_path / "t"), "one", 0)
+    assert append_once(rows, str(tmp_path / "t"), Batch("one", 0)) is None
 
 
 def test_two_drivers_at_one_batch_write_it_once(
@@ -83,7 +82,7 @@ def test_two_drivers_at_one_batch_write_it_once(
 
     def append(batch: int) -> bool:
         try:
-            return append_once(rows, str(tmp_path / "t"), "one", batch) is not None
+            return append_once(rows, str(tmp_path / "t"), Batch("one", batch)) is not None
         except ConcurrentTransactionException:
             return False
 

@@ -5,10 +5,12 @@ import java.util.List;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.DeltaOperations;
 import org.apache.spark.sql.delta.OptimisticTransaction;
 import org.apache.spark.sql.delta.actions.Action;
+import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.FileAction;
 import org.apache.spark.sql.delta.actions.SetTransaction;
 import org.apache.spark.sql.streaming.OutputMode;
@@ -24,24 +26,52 @@ import scala.jdk.javaapi.CollectionConverters;
  * a small batch. The same stands in the version's checksum file; without one Delta's way is taken.
  */
 public final class AppendOnce {
+  private static final long HELD = -1;
+
   private AppendOnce() {}
 
-  /** Null when the table holds this batch of this writer already. */
-  public static Appended append(Dataset<Row> rows, String table, String writer, long batch) {
-    DeltaLog log = DeltaLog.forTable(rows.sparkSession(), new Path(table));
-    OptimisticTransaction commit = log.startTransaction(Option.empty(), Option.empty());
+  /** How many rows; -1 when the table holds this batch of this writer already. */
+  public static long append(Dataset<Row> rows, String table, String writer, long batch) {
+    OptimisticTransaction commit = begin(rows.sparkSession(), table);
     if (lastBatch(commit, writer) >= batch) {
-      return null;
+      return HELD;
     }
+    List<FileAction> files = CollectionConverters.asJava(commit.writeFiles(rows));
+    finish(commit, writer, batch, files);
+    return files.stream()
+        .filter(AddFile.class::isInstance)
+        .mapToLong(file -> (long) ((AddFile) file).numLogicalRecords().get())
+        .sum();
+  }
+
+  public static boolean holds(SparkSession session, String table, String writer, long batch) {
+    return lastBatch(begin(session, table), writer) >= batch;
+  }
+
+  /** Files that are written already; fails when the table holds this batch. */
+  public static void commit(
+      SparkSession session, String table, String writer, long batch, List<FileAction> files) {
+    OptimisticTransaction commit = begin(session, table);
+    if (lastBatch(commit, writer) >= batch) {
+      throw new IllegalStateException(table + " took batch " + batch + " meanwhile");
+    }
+    finish(commit, writer, batch, files);
+  }
+
+  private static OptimisticTransaction begin(SparkSession session, String table) {
+    DeltaLog log = DeltaLog.forTable(session, new Path(table));
+    return log.startTransaction(Option.empty(), Option.empty());
+  }
+
+  private static void finish(
+      OptimisticTransaction commit, String writer, long batch, List<FileAction> files) {
     // Two drivers with the same batch: the second to commit fails.
     commit.readTxn().append(writer);
-    List<FileAction> files = CollectionConverters.asJava(commit.writeFiles(rows));
     List<Action> actions = new ArrayList<>(files);
     actions.add(new SetTransaction(writer, batch, Option.apply(System.currentTimeMillis())));
     commit.commit(
         CollectionConverters.asScala(actions).toSeq(),
         new DeltaOperations.StreamingUpdate(OutputMode.Append(), writer, batch, Option.empty()));
-    return new Appended(log, commit.snapshot(), files);
   }
 
   static long lastBatch(OptimisticTransaction commit, String writer) {

@@ -1,0 +1,61 @@
+package millrace.tee;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.mapreduce.Job;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.delta.DeltaLog;
+import org.apache.spark.sql.execution.QueryExecution;
+import org.apache.spark.sql.execution.SQLExecution;
+import org.apache.spark.sql.execution.datasources.OutputWriterFactory;
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
+import org.apache.spark.util.SerializableConfiguration;
+import scala.Option;
+import scala.collection.immutable.Map$;
+
+/**
+ * Rows into several tables: they are read, decoded and judged once, and each goes into the files of
+ * every table that takes it.
+ */
+public final class Tee {
+  private final Dataset<Row> rows;
+  private final SparkSession session;
+  private final List<Output> outputs = new ArrayList<>();
+
+  public Tee(Dataset<Row> rows) {
+    this.rows = rows;
+    this.session = (SparkSession) rows.sparkSession();
+  }
+
+  /** See Output; a null for `when` means every row. */
+  public void into(String table, List<String> names, List<String> sources, String when) {
+    DeltaLog log = DeltaLog.forTable(session, new Path(table));
+    outputs.add(Output.of(outputs.size(), table, log, rows.schema(), names, sources, when));
+  }
+
+  public Written write() throws IOException {
+    return new Written(session, outputs, writeFiles());
+  }
+
+  private List<NewFile> writeFiles() throws IOException {
+    TeeTask task = task();
+    QueryExecution plan = ((org.apache.spark.sql.classic.Dataset<Row>) rows).queryExecution();
+    return SQLExecution.withNewExecutionId(
+        plan,
+        Option.apply("millrace"),
+        () -> plan.toRdd().toJavaRDD().mapPartitions(task).collect());
+  }
+
+  private TeeTask task() throws IOException {
+    Job job = Job.getInstance(session.sessionState().newHadoopConf());
+    // The schema is each output's own, and set where its files are opened.
+    OutputWriterFactory files =
+        new ParquetFileFormat().prepareWrite(session, job, Map$.MODULE$.empty(), rows.schema());
+    return new TeeTask(
+        List.copyOf(outputs), files, new SerializableConfiguration(job.getConfiguration()));
+  }
+}
