@@ -6,6 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
 from millrace.core.bronze import COLUMNS
+from spark_jobs.java import jvm
 
 
 def bronze_rows(records: DataFrame, site: str) -> DataFrame:
@@ -13,7 +14,7 @@ def bronze_rows(records: DataFrame, site: str) -> DataFrame:
     values: dict[str, Column] = {
         "site": f.lit(site),
         "kafka_time": f.col("timestamp"),
-        "ingested_at": f.current_timestamp(),
+        "ingested_at": Column(jvm(records.sparkSession).millrace.refine.Moment.now()),
         # The broker's day: the same for a record however often and whenever it is read.
         "day": f.to_date("timestamp"),
     }

@@ -6,14 +6,9 @@ import java.io.Serializable;
 import java.util.List;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.Literal$;
-import org.apache.spark.sql.catalyst.expressions.objects.Invoke;
 import org.apache.spark.sql.classic.ExpressionUtils;
-import org.apache.spark.sql.types.AbstractDataType;
 import org.apache.spark.sql.types.BinaryType$;
 import org.apache.spark.sql.types.DataType;
-import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * A message's bytes into typed columns and a payload, in one pass, or a reason why not.
@@ -32,21 +27,14 @@ public abstract class Decoder implements Serializable {
     this.columns = new ObjectMapper().readTree(columns).size();
   }
 
-  /** A column of the decoder's struct. Called not deterministic, so that Spark calls it once. */
+  /** A column of the decoder's struct. */
   public final Column apply(Column value, String struct) {
-    Expression self = Literal$.MODULE$.fromObject(this);
-    List<Expression> arguments = List.of(ExpressionUtils.expression(value));
-    List<AbstractDataType> types = List.of(BinaryType$.MODULE$);
-    return ExpressionUtils.column(
-        new Invoke(
-            self,
-            "decode",
-            DataType.fromDDL(struct),
-            CollectionConverters.asScala(arguments).toSeq(),
-            CollectionConverters.asScala(types).toSeq(),
-            false,
-            false,
-            false));
+    return Call.of(
+        this,
+        "decode",
+        DataType.fromDDL(struct),
+        List.of(ExpressionUtils.expression(value)),
+        List.of(BinaryType$.MODULE$));
   }
 
   public final InternalRow decode(byte[] value) {

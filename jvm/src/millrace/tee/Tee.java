@@ -9,13 +9,14 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.delta.DeltaLog;
+import org.apache.spark.sql.delta.shims.VariantShreddingShims;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SQLExecution;
 import org.apache.spark.sql.execution.datasources.OutputWriterFactory;
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
 import org.apache.spark.util.SerializableConfiguration;
 import scala.Option;
-import scala.collection.immutable.Map$;
+import scala.collection.immutable.Map;
 
 /**
  * Rows into several tables: they are read, decoded and judged once, and each goes into the files of
@@ -52,9 +53,12 @@ public final class Tee {
 
   private TeeTask task() throws IOException {
     Job job = Job.getInstance(session.sessionState().newHadoopConf());
+    // Delta's readers know shredded variants only where a table says so.
+    Map<String, String> options =
+        VariantShreddingShims.getVariantInferShreddingSchemaOptions(false);
     // The schema is each output's own, and set where its files are opened.
     OutputWriterFactory files =
-        new ParquetFileFormat().prepareWrite(session, job, Map$.MODULE$.empty(), rows.schema());
+        new ParquetFileFormat().prepareWrite(session, job, options, rows.schema());
     return new TeeTask(
         List.copyOf(outputs), files, new SerializableConfiguration(job.getConfiguration()));
   }
