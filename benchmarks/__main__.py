@@ -22,11 +22,13 @@ CORES = {0, 1}
 @dataclass(frozen=True)
 class Size:
     rows: int
+    # What everybody warms up with before it counts: so many rows more, or so many seconds.
+    warm_rows: int
     warm_s: int
     for_s: int
 
 
-QUICK, FULL = Size(1_000_000, 30, 20), Size(2_000_000, 120, 60)
+QUICK, FULL = Size(1_000_000, 500_000, 30, 20), Size(2_000_000, 1_000_000, 120, 60)
 
 
 def main() -> None:
@@ -44,16 +46,16 @@ def main() -> None:
             open_arena(Path(other)) as arena,
         ):
             latencies = delays(arena, size, arguments.only)
-    text = page.render(size.rows, results, limits, latencies)
+    text = page.render(size.rows, size.warm_rows, results, limits, latencies)
     if arguments.full and not arguments.only:
         (CHECKOUT / "docs" / "benchmarks.md").write_text(text)
     sys.stdout.write(text)
 
 
 def race(arena: Arena, size: Size, only: str) -> tuple[list[Result], dict[str, float]]:
-    ring = Throughput(arena, size.rows)
-    say(f"{size.rows} messages into the topic")
-    arena.fill(size.rows)
+    ring = Throughput(arena, size.rows + size.warm_rows, size.warm_rows)
+    say(f"{ring.rows} messages into the topic")
+    arena.fill(ring.rows)
     contestants: dict[str, Callable[[str], Result]] = {
         "bronze-millrace": lambda name: ring.ours(name, silver=False),
         "bronze-delta-rs-1": lambda name: ring.delta_rs(name, 1, silver=False),

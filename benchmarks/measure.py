@@ -103,7 +103,7 @@ class CommitWatch:
 class Result:
     name: str
     rows: int
-    # From the first commit of at least `WARM` rows to the last; a stream is warm most of its life.
+    # Without the first rows, which warm everybody up; a stream is warm most of its life.
     warm_rows_per_s: float
     cpu_s_per_million: float
     # From the start of the process to the last commit.
@@ -114,20 +114,19 @@ class Result:
 def summarise(
     name: str, watches: list[CommitWatch], meter: Meter, started: float, warm: int
 ) -> Result:
-    """The table that is whole last counts."""
-    last = max(watches, key=lambda watch: watch.commits[-1].at)
+    """From when the first table has the warming rows until the last table has all of them."""
     seen, begin = 0, started
-    for commit in last.commits:
+    for commit in watches[0].commits:
         seen, begin = seen + commit.rows, commit.at
         if seen >= warm:
             break
-    end = last.commits[-1].at
-    rows = last.rows - seen
+    end = max(watch.commits[-1].at for watch in watches)
+    rows = watches[0].rows - seen
     return Result(
         name=name,
-        rows=last.rows,
-        warm_rows_per_s=rows / max(end - begin, 1e-9),
-        cpu_s_per_million=meter.cpu_between(begin, end) / rows * 1e6 if rows else 0.0,
+        rows=rows,
+        warm_rows_per_s=rows / (end - begin),
+        cpu_s_per_million=meter.cpu_between(begin, end) / rows * 1e6,
         wall_s=end - started,
         peak_mb=meter.peak_mb,
     )

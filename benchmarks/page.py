@@ -12,28 +12,35 @@ from benchmarks.measure import Result
 
 _HEAD = """# Benchmarks
 
-Written by `make bench-full`. All contestants read the same {rows:,} messages of 250 bytes of JSON
-from one broker with TLS and passwords, one after the other, on the same {cores} cores ({machine},
-{day}), where the broker runs too. Rates count from the first fifth on, when everybody is warm;
-`wall` counts from the start of the process. The ratio is ours by theirs: above 1 we are faster.
+Written by `make bench-full`. All contestants read the same messages of 250 bytes of JSON from one
+broker with TLS and passwords, one after the other, on the same {cores} cores ({machine}, {day}),
+where the broker runs too. The first {warm:,} messages warm everybody up; rates and CPU seconds are
+of the {rows:,} after these. `wall` is from the start of the process to the last of all messages, so
+it shows what a start costs. The ratio is ours by theirs: above 1 we are faster. A number behind
+`delta-rs` says how many processes share the partitions.
 
 """
 
 
 def render(
-    rows: int, results: Sequence[Result], limits: dict[str, float], latencies: Sequence[Latency]
+    rows: int,
+    warm: int,
+    results: Sequence[Result],
+    limits: dict[str, float],
+    latencies: Sequence[Latency],
 ) -> str:
     layers = [
         _throughput(layer, [r for r in results if r.name.startswith(layer)])
         for layer in ("bronze", "silver")
     ]
-    parts = [_head(rows), *layers, _limits(limits), _latency(latencies)]
+    parts = [_head(rows, warm), *layers, _limits(limits), _latency(latencies)]
     return "\n".join(part for part in parts if part) + "\n"
 
 
-def _head(rows: int) -> str:
+def _head(rows: int, warm: int) -> str:
     return _HEAD.format(
         rows=rows,
+        warm=warm,
         cores=len(os.sched_getaffinity(0)),
         machine=f"{platform.system()} {platform.machine()}",
         day=datetime.now(UTC).date(),

@@ -16,7 +16,7 @@ import pyarrow as pa
 from confluent_kafka import Consumer, Message, TopicPartition
 from deltalake import write_deltalake
 
-_ROWS_PER_COMMIT = 500_000
+_ROWS_PER_COMMIT = 250_000
 _FETCHED_AT_ONCE = 100_000
 BRONZE = pa.schema(
     [

@@ -31,10 +31,7 @@ def run(race: dict[str, Any]) -> None:
     stream = spark.readStream.format("kafka").options(**race["kafka"]).load()
 
     def write(batch: DataFrame, _: int) -> None:
-        if race["bronze"]:
-            batch.write.format("delta").mode("append").save(race["bronze"])
-        else:
-            batch.write.format("noop").mode("append").save()
+        batch.write.format("delta").mode("append").save(race["bronze"])
         if race["silver"]:
             typed(batch).write.format("delta").mode("append").save(race["silver"])
 
