@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -52,6 +53,11 @@ class Written:
 
     def rows(self, table: str) -> int:
         return int(self.java.rows(table))
+
+    def observed(self) -> dict[str, int]:
+        """What the rows were asked to count on their way."""
+        counts: dict[str, int] = json.loads(self.java.observed())
+        return counts
 
     def commit(self, table: str, batch: Batch) -> None:
         """Fails where the table holds the batch already."""

@@ -10,22 +10,18 @@ from collections.abc import Iterator, Mapping
 
 from pyspark.sql import DataFrame, SparkSession
 
+from millrace.core.alarms import Alarm, Kind, disagreement_alarm, doubles_alarm, unreachable_alarm
 from millrace.core.backfill import DayRows
 from millrace.core.continuity import (
-    Alarm,
     ContinuityResult,
     ContinuitySpec,
     Facts,
-    Kind,
     PartState,
     Verdict,
-    disagreement_alarm,
-    doubles_alarm,
     judge,
     part_alarms,
     to_ask,
     topics_with_empty_offsets,
-    unreachable_alarm,
 )
 from millrace.core.coordinates import Part, below, since_day
 from millrace.core.instants import latest_of

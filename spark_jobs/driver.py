@@ -14,6 +14,7 @@ from pyspark.sql.streaming import StreamingQuery
 from millrace.core.errors import MillraceError, TransientError
 from millrace.core.heartbeat import Phase
 from millrace.core.job import JobSpec, SiteInput
+from millrace.core.tally import Tally
 from millrace.state.checkpoint import Checkpoint
 from millrace.state.objects import objects_at
 from spark_jobs.jvm import Jvm
@@ -50,7 +51,10 @@ def drive(job: JobSpec, pulse: Pulse, stop: StopRequest) -> None:
         if job.refine:
             ensure_refined_tables(session, job.tables, job.refine)
         fence = Fence(job.generations_dir, job.generation, job.engine.bucket)
-        queries = [_site_query(session, job, site, fence) for site in job.inputs]
+        queries = [
+            _site_query(session, job, site, fence, watch.tally)
+            for site, watch in zip(job.inputs, pulse.watches, strict=True)
+        ]
         try:
             _keep_running(queries, fence, jvm, pulse, stop)
         finally:
@@ -92,9 +96,11 @@ def _end(queries: list[SiteQuery]) -> None:
         query.end()
 
 
-def _site_query(session: SparkSession, job: JobSpec, site: SiteInput, fence: Fence) -> SiteQuery:
+def _site_query(
+    session: SparkSession, job: JobSpec, site: SiteInput, fence: Fence, tally: Tally
+) -> SiteQuery:
     checkpoint = Checkpoint(site.checkpoint, job.engine.bucket)
-    sink = BatchSink(site.site, job.tables, job.refine, checkpoint, fence)
+    sink = BatchSink(site.site, job.tables, job.refine, checkpoint, fence, tally)
 
     def begin() -> StreamingQuery:
         return (

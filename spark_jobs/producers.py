@@ -8,15 +8,8 @@ from datetime import UTC, datetime, timedelta
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
-from millrace.core.continuity import (
-    EPOCH,
-    PRODUCER,
-    SEQUENCE,
-    Alarm,
-    ProducerState,
-    producer_gaps,
-    sequence_alarm,
-)
+from millrace.core.alarms import Alarm, sequence_alarm
+from millrace.core.continuity import EPOCH, PRODUCER, SEQUENCE, ProducerState, producer_gaps
 from millrace.core.coordinates import Part
 from millrace.core.ranges import Ranges
 from spark_jobs.coverage import ranges_of, words_of

@@ -12,6 +12,7 @@ from millrace.core import bronze, silver
 from millrace.core.columns import Column as Declared
 from millrace.core.engine import Tables
 from millrace.core.refine import RefineSpec, Rule
+from millrace.core.tally import STAGES, rule_key, stage_key
 from spark_jobs.append import Output
 from spark_jobs.java import java_column, jvm
 
@@ -43,15 +44,19 @@ def refine(rows: DataFrame, spec: RefineSpec) -> DataFrame:
 
 
 def with_verdicts(judged: DataFrame, spec: RefineSpec) -> DataFrame:
-    """Who takes each row, and why it was refused."""
+    """Who takes each row, and why it was refused; counted on the way, see core/tally.py."""
     accepted = f.col(_STAGE).isNull()
-    return judged.withColumns(
+    whole = judged.withColumns(
         {
             _ACCEPTED: accepted,
             _REFUSED: ~accepted,
             "reasons": f.when(~accepted, reasons(spec)),
         }
     )
+    stages = {stage_key(stage): f.col(_STAGE) == stage for stage in STAGES}
+    rules = {rule_key(rule.id): _bit(_BROKEN, n) for n, rule in enumerate(spec.rules)}
+    counts = [f.count_if(found).alias(key) for key, found in (stages | rules).items()]
+    return whole.observe("verdicts", *counts)
 
 
 def outputs(tables: Tables, spec: RefineSpec) -> tuple[Output, Output, Output]:

@@ -7,7 +7,7 @@ crash goes on where it was interrupted, with the rows that bronze has.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -19,6 +19,7 @@ from millrace.core.refine import RefineSpec
 from millrace.core.silver import COORDINATES
 from millrace.core.span import Span
 from millrace.core.store import Bucket
+from millrace.core.tally import Tally
 from millrace.state.checkpoint import Checkpoint
 from millrace.state.generations import latest
 from spark_jobs.append import Batch, Output, append_once, holds, write
@@ -56,6 +57,7 @@ class BatchSink:
     refine: RefineSpec | None
     checkpoint: Checkpoint
     fence: Fence
+    tally: Tally = field(default_factory=Tally)
 
     def __call__(self, records: DataFrame, batch_id: int) -> None:
         self.fence.check()
@@ -79,6 +81,7 @@ class BatchSink:
         written.commit(self.tables.silver, batch)
         if written.rows(self.tables.quarantine):
             written.commit(self.tables.quarantine, batch)
+        self.tally.add(written.observed())
 
     def _go_on(self, rows: DataFrame, spec: RefineSpec, span: Span, batch: Batch) -> None:
         append_once(silver_rows(refine(rows, spec), spec), self.tables.silver, batch)

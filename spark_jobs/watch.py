@@ -13,6 +13,7 @@ from confluent_kafka import KafkaException
 from millrace.core.errors import MillraceError
 from millrace.core.heartbeat import SiteBeat
 from millrace.core.lag import Bounds, Partition, Throughput, measure, start_positions, waiting
+from millrace.core.tally import Tally
 from millrace.state.checkpoint import Checkpoint
 from spark_jobs.broker import Broker
 
@@ -27,6 +28,7 @@ class SiteWatch:
     broker: Broker
     checkpoint: Checkpoint
     throughput: Throughput
+    tally: Tally = field(default_factory=Tally)
     interval_s: float = 2.0
     _stopped: threading.Event = field(default_factory=threading.Event)
     _bounds: dict[Partition, Bounds] = field(default_factory=dict)
@@ -78,6 +80,8 @@ class SiteWatch:
             last_batch_at=self.checkpoint.committed_at(batch),
             reachable=reachable,
             partitions=measure(self._positions, self._bounds, oldest),
+            refused=self.tally.refused(),
+            broken=self.tally.broken(),
         )
 
     def _advance(self, positions: dict[Partition, int]) -> None:

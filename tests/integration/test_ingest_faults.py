@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+import resource
+from collections.abc import Callable
 from pathlib import Path
 
 from confluent_kafka import TopicPartition
@@ -11,6 +14,7 @@ from deltalake import DeltaTable
 from millrace.core.heartbeat import Phase
 from tests.integration.conftest import NewDriver, RunningSite, wait_until
 from tests.integration.ingest_driver import START_TIMEOUT_S, IngestDriver
+from tests.integration.test_exactly_once import NUMBERS, offsets_in
 
 
 def records(count: int) -> list[tuple[bytes | None, bytes | None]]:
@@ -21,9 +25,10 @@ def row_count(driver: IngestDriver) -> int:
     return DeltaTable(str(driver.table)).count()
 
 
-def last_words(driver: IngestDriver) -> str:
+def last_words(driver: IngestDriver, hinder: Callable[[], None] = lambda: None) -> str:
     """Of a job that is started and has to fail."""
     driver.start()
+    hinder()
     assert driver.wait(START_TIMEOUT_S) == 1
     beat = driver.beat()
     assert beat
@@ -87,6 +92,26 @@ def test_a_missing_right_ends_the_job_which_says_so(
         future.result(10)
     change_input(driver, topics=("private",))
     assert "ACLs do not let the user read" in last_words(driver)
+
+
+def test_a_full_disk_ends_the_job_which_says_so_and_loses_nothing(
+    site: RunningSite, new_driver: NewDriver
+) -> None:
+    driver = new_driver("full-disk", refine=NUMBERS)
+    incompressible = [(str(n).encode(), random.Random(n).randbytes(500)) for n in range(20_000)]
+    site.produce("app", "full-disk", incompressible)
+
+    def allow_files_of(size: int) -> None:
+        """The kernel refuses to write more into one file, as it does on a full disk."""
+        assert driver.process
+        resource.prlimit(driver.process.pid, resource.RLIMIT_FSIZE, (size, -1))
+
+    assert "no room left on the disk" in last_words(driver, lambda: allow_files_of(2**20))
+    assert not list(driver.table.rglob("*.parquet"))
+    driver.start()
+    wait_until(lambda: row_count(driver) == len(incompressible), START_TIMEOUT_S)
+    assert driver.stop() == 0
+    assert len(offsets_in(driver, "quarantine")) == len(incompressible)
 
 
 def test_a_missing_secret_ends_the_job_which_says_so(new_driver: NewDriver, tmp_path: Path) -> None:

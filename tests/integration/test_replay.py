@@ -16,8 +16,9 @@ from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from deltalake import DeltaTable
 
+from millrace.core.alarms import Alarm, Kind
 from millrace.core.columns import Column
-from millrace.core.continuity import Alarm, ContinuityResult, ContinuitySpec, Kind
+from millrace.core.continuity import ContinuityResult, ContinuitySpec
 from millrace.core.job import plan_ingest
 from millrace.core.ranges import Range
 from millrace.core.refine import RefineSpec

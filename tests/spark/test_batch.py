@@ -84,6 +84,8 @@ def test_every_row_is_in_silver_or_in_quarantine(
     assert contents(spark, batch.tables) == WHOLE
     quarantine = spark.read.format("delta").load(batch.tables.quarantine)
     assert Counter(row.stage for row in quarantine.collect()) == {"rule": 3, "decode": 1}
+    assert batch.tally.refused() == {"rule": 3, "decode": 1}
+    assert batch.tally.broken() == {"small": 3}
 
 
 def test_a_repeated_batch_changes_nothing(

@@ -6,11 +6,13 @@ import io
 import json
 import struct
 from datetime import UTC, date, datetime, timedelta
+from random import Random
 from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as f
+from pyspark.sql.avro.functions import from_avro
 
 from millrace.core import bronze, silver
 from millrace.core.columns import Column
@@ -241,6 +243,21 @@ def test_an_avro_record_becomes_a_row_like_any_other(spark: SparkSession) -> Non
         "list": [5, "x"],
         "day": "2022-01-08",
     }
+
+
+def test_good_records_are_read_as_sparks_own_reader_reads_them(spark: SparkSession) -> None:
+    random = Random(7)
+    edges = [None, 0.0, -0.0, 5e-324, 1.7976931348623157e308, float("inf"), float("nan")]
+    values = [*edges, *(random.uniform(-1e9, 1e9) for _ in range(200))]
+    rooms = [0, -1, 2**31 - 1, -(2**31), *(random.randrange(-(2**31), 2**31) for _ in values)]
+    records = [record(room, value) for room, value in zip(rooms, values, strict=False)]
+    rows = bronze_rows(spark, [framed(1, body) for body in records])
+    judged = refine(rows, AVRO.model_copy(update={"rules": ()}))
+    theirs = from_avro(f.expr("substring(_value, 6)"), json.dumps(RECORD)).alias("a")
+    same = f.struct("sensor_id", "measured_at", "value", "room").eqNullSafe(
+        f.struct("a.id", "a.at", "a.value", "a.meta.room")
+    )
+    assert judged.select("*", theirs).where(same).count() == len(records)
 
 
 def test_a_schema_that_gained_a_field_is_read_beside_the_old_one(spark: SparkSession) -> None:

@@ -6,17 +6,15 @@ from typing import Any
 
 import pytest
 
+from millrace.core.alarms import Kind, disagreement_alarm, sequence_alarm
 from millrace.core.continuity import (
     ContinuityResult,
     Facts,
-    Kind,
     Verdict,
-    disagreement_alarm,
     holes,
     judge,
     part_alarms,
     producer_gaps,
-    sequence_alarm,
     to_ask,
     topics_with_empty_offsets,
 )

@@ -22,6 +22,7 @@ _STREAM = "[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: 
          Verdict.UNREACHABLE),
         (f"{_KAFKA}.UnknownTopicOrPartitionException: no such", Verdict.RETRY),
         ("io.delta.exceptions.ConcurrentTransactionException: x", Verdict.RETRY),
+        ("java.lang.IllegalStateException: /lake/t took batch 7 meanwhile", Verdict.RETRY),
         ("spark_jobs.sink.FencedError: generation 3 took over from 2", Verdict.FENCED),
         (f"{_KAFKA}.TopicAuthorizationException: Not authorized", Verdict.PERMANENT),
         (f"{_KAFKA}.GroupAuthorizationException: Not authorized", Verdict.PERMANENT),

@@ -63,7 +63,7 @@ def _process(process: ProcessStatus, now: datetime) -> tuple[str | Text, ...]:
 
 def _pipelines(seen: StackStatus, now: datetime) -> Table:
     table = Table()
-    for title in ("pipeline", "state", "gen.", "rows/s", "lag", "last batch"):
+    for title in ("pipeline", "state", "gen.", "rows/s", "refused", "lag", "last batch"):
         table.add_column(title, overflow="fold")
     for name, pipeline in seen.pipelines.items():
         table.add_row(name, *_pipeline(pipeline, now))
@@ -81,6 +81,7 @@ def _pipeline(pipeline: PipelineStatus, now: datetime) -> tuple[str | Text, ...]
         state,
         str(pipeline.generation),
         f"{pipeline.rows_per_s:.1f}",
+        str(pipeline.refused),
         lag,
         _ago(pipeline.last_batch_at, now),
     )

@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
-from enum import StrEnum
 
+from millrace.core.alarms import Alarm, Kind, records_in, replay_command
 from millrace.core.backfill import DayRows
 from millrace.core.coordinates import Part
 from millrace.core.job import SiteInput
 from millrace.core.lag import Bounds
 from millrace.core.model import Frozen
-from millrace.core.ranges import Range, Ranges, common, count, range_between, show, without
+from millrace.core.ranges import Range, Ranges, common, range_between, show, without
 from millrace.core.task import TaskSpec
 
 # Headers by which a producer numbers its messages: a name, a number that grows with each of its
@@ -34,32 +34,6 @@ class ContinuitySpec(TaskSpec):
     refined_from: date | None = None
     # A producer's messages may overtake each other on their way through several partitions.
     settle_s: float = 60.0
-
-
-class Kind(StrEnum):
-    MISSING = "missing"  # at the broker, not in bronze
-    LOST = "lost"  # in bronze never, at the broker no more
-    REWOUND = "rewound"  # the broker's topic ends before what was read of it
-    UNREACHABLE = "unreachable"  # the site does not answer, so nothing is proven
-    DOUBLED = "doubled"  # more than once in one table
-    UNREFINED = "unrefined"  # in bronze, in neither silver nor quarantine
-    IN_BOTH = "in-both"  # in silver and in quarantine
-    ORPHANED = "orphaned"  # in silver or quarantine, not in bronze
-    SEQUENCE = "sequence"  # a producer's own numbers have a gap
-
-
-class Alarm(Frozen):
-    kind: Kind
-    # Of what: a site, a partition, a producer.
-    subject: str
-    ranges: Ranges = ()
-    text: str
-    # What puts it right, where a command does.
-    command: str | None = None
-
-    @property
-    def name(self) -> str:
-        return f"{self.kind}:{self.subject}"
 
 
 class PartState(Frozen):
@@ -159,7 +133,7 @@ def part_alarms(pipeline: str, part: Part, facts: Facts, verdict: Verdict) -> It
             kind=Kind.MISSING,
             subject=subject,
             ranges=verdict.missing,
-            text=f"{_records(verdict.missing)} at the broker and not in bronze",
+            text=f"{records_in(verdict.missing)} at the broker and not in bronze",
             command=replay_command(pipeline, part, verdict.missing),
         )
     if verdict.lost:
@@ -167,7 +141,7 @@ def part_alarms(pipeline: str, part: Part, facts: Facts, verdict: Verdict) -> It
             kind=Kind.LOST,
             subject=subject,
             ranges=verdict.lost,
-            text=f"{_records(verdict.lost)} not in bronze, and deleted by the broker",
+            text=f"{records_in(verdict.lost)} not in bronze, and deleted by the broker",
         )
     if facts.held and facts.held.high < facts.committed:
         gone = range_between(facts.held.high, facts.committed)
@@ -187,61 +161,5 @@ def producer_gaps(sent: Ranges, settled: Ranges) -> Ranges:
     return without((Range(first=sent[0].first, last=settled[-1].last),), sent)
 
 
-def sequence_alarm(site: str, producer: str, epoch: int, gaps: Ranges) -> Alarm:
-    return Alarm(
-        kind=Kind.SEQUENCE,
-        subject=f"{site}/{producer}/{epoch}",
-        ranges=gaps,
-        text=f"{count(gaps)} messages that the producer numbered never came: {show(gaps)}",
-    )
-
-
-_DISAGREEMENTS = {
-    Kind.UNREFINED: "in bronze, and in neither silver nor quarantine",
-    Kind.IN_BOTH: "in silver and in quarantine",
-    Kind.ORPHANED: "in silver or quarantine, and not in bronze",
-}
-
-
-def disagreement_alarm(pipeline: str, kind: Kind, part: Part, ranges: Ranges) -> Alarm:
-    """`kind`: unrefined, in both, or orphaned."""
-    command = replay_command(pipeline, part, ranges)
-    commands = {Kind.UNREFINED: f"{command} --source bronze", Kind.ORPHANED: command}
-    return Alarm(
-        kind=kind,
-        subject=str(part),
-        ranges=ranges,
-        text=f"{_records(ranges)} {_DISAGREEMENTS[kind]}",
-        command=commands.get(kind),
-    )
-
-
-def doubles_alarm(layer: str, part: Part, ranges: Ranges) -> Alarm:
-    return Alarm(
-        kind=Kind.DOUBLED,
-        subject=f"{layer}/{part}",
-        ranges=ranges,
-        text=f"{_records(ranges)} more than once in {layer}",
-    )
-
-
-def replay_command(pipeline: str, part: Part, ranges: Ranges) -> str:
-    return (
-        f"millrace replay {pipeline} --site {part.site} --topic {part.topic}"
-        f" --partition {part.partition}"
-        f" --from-offset {ranges[0].first} --to-offset {ranges[-1].last}"
-    )
-
-
-def unreachable_alarm(site: str, reason: str) -> Alarm:
-    text = f"site {site!r} does not answer, so nothing is proven of its topics: {reason}"
-    return Alarm(kind=Kind.UNREACHABLE, subject=site, text=text)
-
-
 def topics_with_empty_offsets(empty: Mapping[Part, Ranges]) -> set[tuple[str, str]]:
     return {(part.site, part.topic) for part, ranges in empty.items() if ranges}
-
-
-def _records(ranges: Ranges) -> str:
-    number = count(ranges)
-    return f"{number} record{'' if number == 1 else 's'} {show(ranges)}"

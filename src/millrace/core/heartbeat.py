@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from enum import StrEnum
 
+from pydantic import Field
+
 from millrace.core.model import Frozen
 
 
@@ -43,6 +45,9 @@ class SiteBeat(Frozen):
     last_batch_at: datetime | None
     reachable: bool
     partitions: tuple[PartitionLag, ...]
+    # Since the job began: rows in quarantine by stage, and rows against each rule.
+    refused: dict[str, int] = Field(default_factory=dict)
+    broken: dict[str, int] = Field(default_factory=dict)
 
     @property
     def lag_records(self) -> int:
@@ -68,6 +73,10 @@ class Heartbeat(Frozen):
     @property
     def lag_records(self) -> int:
         return sum(site.lag_records for site in self.sites)
+
+    @property
+    def refused(self) -> int:
+        return sum(sum(site.refused.values()) for site in self.sites)
 
     @property
     def rows_per_s(self) -> float:

@@ -63,7 +63,12 @@ _RULES = (
         "the broker is too old for this client",
     ),
     _Rule(
-        r"Concurrent(Transaction|Append|Write)Exception|DELTA_CONCURRENT",
+        r"No space left on device|Disk quota exceeded|File too large",
+        Verdict.PERMANENT,
+        "there is no room left on the disk; make some, and the job goes on where it was",
+    ),
+    _Rule(
+        r"Concurrent(Transaction|Append|Write)Exception|DELTA_CONCURRENT|took batch \d+ meanwhile",
         Verdict.RETRY,
         "another writer's commit came first",
     ),

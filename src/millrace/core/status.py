@@ -24,13 +24,14 @@ class SiteAccess(Frozen):
 
 
 class PipelineStatus(Frozen):
-    """`lag_*` are of the last heartbeat; None before the first."""
+    """`lag_*` are of the last heartbeat; None before the first. `refused`: since the job began."""
 
     state: str
     generation: int
     lag_records: int | None
     lag_s: float | None
     rows_per_s: float
+    refused: int
     last_batch_at: datetime | None
     tables: dict[str, str]
     note: str = ""
@@ -82,6 +83,7 @@ def describe_pipeline(
         lag_records=beat.lag_records if beat else None,
         lag_s=round(beat.lag_s(now), 1) if beat else None,
         rows_per_s=round(beat.rows_per_s, 1) if beat and state == JobState.RUNNING else 0.0,
+        refused=beat.refused if beat else 0,
         last_batch_at=max(batches, default=None),
         tables={"bronze": _as_uri(table)},
         note=_note(job, beat),

@@ -2,6 +2,7 @@ package millrace.tee;
 
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.mapreduce.Job;
@@ -17,6 +18,7 @@ import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
 import org.apache.spark.util.SerializableConfiguration;
 import scala.Option;
 import scala.collection.immutable.Map;
+import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * Rows into several tables: they are read, decoded and judged once, and each goes into the files of
@@ -39,12 +41,14 @@ public final class Tee {
   }
 
   public Written write() throws IOException {
-    return new Written(session, outputs, writeFiles());
+    QueryExecution plan = ((org.apache.spark.sql.classic.Dataset<Row>) rows).queryExecution();
+    List<NewFile> files = writeFiles(plan, task());
+    Collection<Row> counts = CollectionConverters.asJavaCollection(plan.observedMetrics().values());
+    String observed = counts.stream().map(Row::json).findFirst().orElse("{}");
+    return new Written(session, List.copyOf(outputs), files, observed);
   }
 
-  private List<NewFile> writeFiles() throws IOException {
-    TeeTask task = task();
-    QueryExecution plan = ((org.apache.spark.sql.classic.Dataset<Row>) rows).queryExecution();
+  private static List<NewFile> writeFiles(QueryExecution plan, TeeTask task) {
     return SQLExecution.withNewExecutionId(
         plan,
         Option.apply("millrace"),

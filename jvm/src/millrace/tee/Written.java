@@ -6,8 +6,12 @@ import millrace.delta.AppendOnce;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.actions.FileAction;
 
-/** Files that no table knows of yet; each table is told of its own when the caller says so. */
-public record Written(SparkSession session, List<Output> outputs, List<NewFile> files) {
+/**
+ * Files that no table knows of yet; each table is told of its own when the caller says so. And what
+ * the rows were asked to count, as JSON.
+ */
+public record Written(
+    SparkSession session, List<Output> outputs, List<NewFile> files, String observed) {
 
   public long rows(String table) {
     return of(table).mapToLong(NewFile::rows).sum();

@@ -1,0 +1,91 @@
+"""What is wrong with a pipeline's tables, where exactly, and what puts it right."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from millrace.core.coordinates import Part
+from millrace.core.model import Frozen
+from millrace.core.ranges import Ranges, count, show
+
+
+class Kind(StrEnum):
+    MISSING = "missing"  # at the broker, not in bronze
+    LOST = "lost"  # in bronze never, at the broker no more
+    REWOUND = "rewound"  # the broker's topic ends before what was read of it
+    UNREACHABLE = "unreachable"  # the site does not answer, so nothing is proven
+    DOUBLED = "doubled"  # more than once in one table
+    UNREFINED = "unrefined"  # in bronze, in neither silver nor quarantine
+    IN_BOTH = "in-both"  # in silver and in quarantine
+    ORPHANED = "orphaned"  # in silver or quarantine, not in bronze
+    SEQUENCE = "sequence"  # a producer's own numbers have a gap
+
+
+class Alarm(Frozen):
+    kind: Kind
+    # Of what: a site, a partition, a producer.
+    subject: str
+    ranges: Ranges = ()
+    text: str
+    # What puts it right, where a command does.
+    command: str | None = None
+
+    @property
+    def name(self) -> str:
+        return f"{self.kind}:{self.subject}"
+
+
+def sequence_alarm(site: str, producer: str, epoch: int, gaps: Ranges) -> Alarm:
+    return Alarm(
+        kind=Kind.SEQUENCE,
+        subject=f"{site}/{producer}/{epoch}",
+        ranges=gaps,
+        text=f"{count(gaps)} messages that the producer numbered never came: {show(gaps)}",
+    )
+
+
+_DISAGREEMENTS = {
+    Kind.UNREFINED: "in bronze, and in neither silver nor quarantine",
+    Kind.IN_BOTH: "in silver and in quarantine",
+    Kind.ORPHANED: "in silver or quarantine, and not in bronze",
+}
+
+
+def disagreement_alarm(pipeline: str, kind: Kind, part: Part, ranges: Ranges) -> Alarm:
+    """`kind`: unrefined, in both, or orphaned."""
+    command = replay_command(pipeline, part, ranges)
+    commands = {Kind.UNREFINED: f"{command} --source bronze", Kind.ORPHANED: command}
+    return Alarm(
+        kind=kind,
+        subject=str(part),
+        ranges=ranges,
+        text=f"{records_in(ranges)} {_DISAGREEMENTS[kind]}",
+        command=commands.get(kind),
+    )
+
+
+def doubles_alarm(layer: str, part: Part, ranges: Ranges) -> Alarm:
+    return Alarm(
+        kind=Kind.DOUBLED,
+        subject=f"{layer}/{part}",
+        ranges=ranges,
+        text=f"{records_in(ranges)} more than once in {layer}",
+    )
+
+
+def replay_command(pipeline: str, part: Part, ranges: Ranges) -> str:
+    return (
+        f"millrace replay {pipeline} --site {part.site} --topic {part.topic}"
+        f" --partition {part.partition}"
+        f" --from-offset {ranges[0].first} --to-offset {ranges[-1].last}"
+    )
+
+
+def unreachable_alarm(site: str, reason: str) -> Alarm:
+    text = f"site {site!r} does not answer, so nothing is proven of its topics: {reason}"
+    return Alarm(kind=Kind.UNREACHABLE, subject=site, text=text)
+
+
+def records_in(ranges: Ranges) -> str:
+    number = count(ranges)
+    return f"{number} record{'' if number == 1 else 's'} {show(ranges)}"
