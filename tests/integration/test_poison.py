@@ -8,7 +8,7 @@ import struct
 from collections import Counter
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import KafkaError, Producer
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
 from deltalake import DeltaTable, QueryBuilder
 from deltalake.exceptions import TableNotFoundError
@@ -16,6 +16,7 @@ from fastavro import parse_schema, schemaless_writer
 
 from millrace.core.columns import Column
 from millrace.core.refine import RefineSpec
+from millrace.core.supervision import OUT_OF_MEMORY
 from tests.integration.conftest import NewDriver, RunningSite, wait_until
 from tests.integration.ingest_driver import START_TIMEOUT_S, IngestDriver
 
@@ -45,6 +46,7 @@ def test_poisoned_messages_are_set_aside_and_the_rest_goes_on(
     site: RunningSite, new_driver: NewDriver
 ) -> None:
     driver = new_driver("poison", refine=RefineSpec(format="json", columns=COLUMNS))
+    give_memory(driver, "2g")
     take_large_messages(site, "poison")
     driver.start()
     send(site, "poison", good(0), *POISON.items(), good(1))
@@ -54,7 +56,40 @@ def test_poisoned_messages_are_set_aside_and_the_rest_goes_on(
     wait_until(lambda: keys_in(driver, "silver")[b"good"] == 3, START_TIMEOUT_S)
     assert keys_in(driver, "bronze") == Counter({**dict.fromkeys(POISON, 1), b"good": 3})
     assert driver.is_running()
-    assert sizes_in_quarantine(driver) == {key: len(value) for key, value in POISON.items()}
+    kept = {
+        bytes(key): bytes(v or b"") for key, v in rows_of(driver, "quarantine", '"key", "value"')
+    }
+    assert kept == POISON
+
+
+def give_memory(driver: IngestDriver, memory: str) -> None:
+    engine = driver.job.engine.model_copy(update={"memory": memory})
+    driver.job = driver.job.model_copy(update={"engine": engine})
+
+
+@pytest.mark.timeout(600)
+def test_a_message_too_large_for_the_job_s_memory_ends_it_which_says_so(
+    site: RunningSite, new_driver: NewDriver
+) -> None:
+    driver = new_driver("too-large", refine=RefineSpec(format="json", columns=COLUMNS))
+    give_memory(driver, "512m")
+    take_large_messages(site, "too-large")
+    send(site, "too-large", (b"huge", POISON[b"huge"]))
+    driver.start()
+    assert driver.wait(START_TIMEOUT_S) == OUT_OF_MEMORY
+    give_memory(driver, "2g")
+    driver.start()
+    wait_until(lambda: keys_in(driver, "quarantine")[b"huge"] == 1, START_TIMEOUT_S)
+    assert keys_in(driver, "bronze") == Counter([b"huge"])
+
+
+def test_by_default_the_broker_takes_no_such_message(site: RunningSite) -> None:
+    site.add_topic("narrow")
+    producer = Producer({**site.settings("app"), "message.max.bytes": ROOM_FOR_HUGE})
+    refused: list[KafkaError] = []
+    producer.produce("narrow", POISON[b"huge"], on_delivery=lambda e, _: refused.append(e))
+    assert producer.flush(60) == 0
+    assert [error.code() for error in refused] == [KafkaError.MSG_SIZE_TOO_LARGE]
 
 
 def take_large_messages(site: RunningSite, topic: str) -> None:
@@ -93,11 +128,6 @@ def keys_in(driver: IngestDriver, layer: str) -> Counter[object]:
     if layer == "silver":
         return Counter({b"good": len(rows_of(driver, layer, '"offset"'))})
     return Counter(bytes(key) for (key,) in rows_of(driver, layer, '"key"'))
-
-
-def sizes_in_quarantine(driver: IngestDriver) -> dict[bytes, int]:
-    found = rows_of(driver, "quarantine", '"key", octet_length("value")')
-    return {bytes(key): int(size) for key, size in found}
 
 
 FIRST = '{"type": "record", "name": "r", "fields": [{"name": "n", "type": "long"}]}'

@@ -86,6 +86,7 @@ TABLE = {
         "its files changed",
     ),
     "killed": (seen(JobState.DEAD, exit_code=137), Action.START, "exit 137 (killed"),
+    "no room": (seen(JobState.DEAD, exit_code=3), Action.START, "raise the pipeline's resources.m"),
     "gone without a code": (seen(JobState.DEAD), Action.START, "ended by a signal"),
     "died with a last word": (
         seen(JobState.DEAD, exit_code=1, heartbeat=beat(NOW, error="disk full")),

@@ -12,6 +12,8 @@ from millrace.core.model import Frozen
 from millrace.core.pipeline import Supervise
 
 _HOUR = timedelta(hours=1)
+# How a JVM ends that finds no more room (-XX:+ExitOnOutOfMemoryError).
+OUT_OF_MEMORY = 3
 
 
 class Start(Frozen):
@@ -101,7 +103,12 @@ def describe_death(seen: Observation) -> str:
 
 
 def _meaning(code: int) -> str:
-    meanings = {137: " (killed; out of memory?)", 143: " (terminated)", 134: " (aborted)"}
+    meanings = {
+        OUT_OF_MEMORY: " (out of memory; raise the pipeline's resources.memory)",
+        137: " (killed; out of memory?)",
+        143: " (terminated)",
+        134: " (aborted)",
+    }
     return meanings.get(code, "")
 
 
