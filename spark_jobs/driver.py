@@ -23,7 +23,7 @@ from spark_jobs.refined_tables import ensure_refined_tables
 from spark_jobs.session import build_session
 from spark_jobs.sink import BatchSink, Fence
 from spark_jobs.site_query import SiteQuery
-from spark_jobs.source import read_site
+from spark_jobs.source import beginning, read_site
 from spark_jobs.stopping import StopRequest
 
 log = logging.getLogger(__name__)
@@ -103,8 +103,10 @@ def _site_query(
     sink = BatchSink(site.site, job.tables, job.refine, checkpoint, fence, tally)
 
     def begin() -> StreamingQuery:
+        is_new = checkpoint.last_planned() < 0
+        start = beginning(session, job, site) if is_new else "earliest"
         return (
-            read_site(session, job, site)
+            read_site(session, job, site, start)
             .writeStream.queryName(f"{job.pipeline}/{site.site}")
             .foreachBatch(sink)
             .option("checkpointLocation", site.checkpoint)

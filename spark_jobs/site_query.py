@@ -11,7 +11,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql.streaming import StreamingQuery
 
 from millrace.core.backoff import Backoff
-from millrace.core.errors import MillraceError
+from millrace.core.errors import MillraceError, TransientError
 from millrace.core.ingest_faults import Verdict, judge
 from millrace.state.checkpoint import Checkpoint
 from spark_jobs.sink import FencedError
@@ -45,7 +45,10 @@ class SiteQuery:
             self._on_end(now_s, failure_text(self._query))
         elif now_s >= self._next_try_s:
             self._begun_at_s = now_s
-            self._query = self.begin()
+            try:
+                self._query = self.begin()
+            except TransientError as error:
+                self._pause(now_s, str(error))
 
     def _on_end(self, now_s: float, error: str) -> None:
         self._query = None
@@ -55,9 +58,12 @@ class SiteQuery:
         if fault.verdict is Verdict.PERMANENT:
             log.error("site %s: %s", self.site, error)
             raise QueryFailedError(f"site {self.site!r}: {fault.reason}")
+        self._pause(now_s, fault.reason)
+
+    def _pause(self, now_s: float, reason: str) -> None:
         pause_s = self.backoff.on_failure(now_s - self._begun_at_s)
         self._next_try_s = now_s + pause_s
-        log.warning("site %s: %s; next try in %.0f s", self.site, fault.reason, pause_s)
+        log.warning("site %s: %s; next try in %.0f s", self.site, reason, pause_s)
 
     def ask_to_end(self) -> None:
         """No batch begins after this; the running one goes on to its commit."""

@@ -1,10 +1,15 @@
-"""The source: a site's topics, read from the oldest record on, nothing skipped."""
+"""The source: a site's topics, nothing skipped and nothing read twice."""
 
 from __future__ import annotations
 
+from confluent_kafka import KafkaException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
 
+from millrace.core.errors import TransientError
 from millrace.core.job import JobSpec, SiteInput
+from millrace.core.lag import Partition, start_after
+from spark_jobs.broker import Broker
 
 # A broker that is away is found to be so in seconds; a site's own `client:` settings go first.
 _PATIENCE = {
@@ -14,14 +19,35 @@ _PATIENCE = {
 }
 
 
-def read_site(spark: SparkSession, job: JobSpec, site: SiteInput) -> DataFrame:
+def read_site(spark: SparkSession, job: JobSpec, site: SiteInput, begin: str) -> DataFrame:
+    """`begin` is for a new checkpoint; every other goes on where it was."""
     options = {
         **whole_records(job.pipeline, site),
         "subscribe": ",".join(site.topics),
-        "startingOffsets": "earliest",
+        "startingOffsets": begin,
         "maxOffsetsPerTrigger": str(job.rows_per_batch),
     }
     return spark.readStream.format("kafka").options(**options).load()
+
+
+def beginning(spark: SparkSession, job: JobSpec, site: SiteInput) -> str:
+    """Of a new checkpoint, behind what the table has of the site: nothing is to come twice."""
+    held = _held(spark.read.format("delta").load(job.tables.bronze), site)
+    if not held:
+        return "earliest"
+    broker = Broker(site, group=f"millrace-{job.pipeline}-begin")
+    try:
+        return start_after(held, broker.bounds())
+    except KafkaException as error:
+        raise TransientError(error.args[0].str()) from error
+    finally:
+        broker.close()
+
+
+def _held(bronze: DataFrame, site: SiteInput) -> dict[Partition, int]:
+    its = bronze.where((f.col("site") == site.site) & f.col("topic").isin(list(site.topics)))
+    ends = its.groupBy("topic", "partition").agg((f.max("offset") + 1).alias("end"))
+    return {(row.topic, row.partition): row.end for row in ends.collect()}
 
 
 def whole_records(pipeline: str, site: SiteInput) -> dict[str, str]:

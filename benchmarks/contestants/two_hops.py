@@ -31,7 +31,7 @@ def run(job: JobSpec) -> None:
     trigger = f"{int(job.trigger_s * 1000)} milliseconds"
     fence = Fence(job.generations_dir, job.generation)
     sink = BatchSink(site.site, job.tables, None, Checkpoint(site.checkpoint), fence)
-    first = read_site(spark, job, site).writeStream.foreachBatch(sink)
+    first = read_site(spark, job, site, "earliest").writeStream.foreachBatch(sink)
     first.option("checkpointLocation", site.checkpoint).trigger(processingTime=trigger).start()
 
     def refine_batch(rows: DataFrame, batch: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import resource
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -53,7 +54,7 @@ def move_secret(driver: IngestDriver, file: Path) -> None:
 def test_offsets_that_the_broker_forgot_stop_the_job_with_their_span(
     site: RunningSite, new_driver: NewDriver
 ) -> None:
-    driver = new_driver("forgotten")
+    driver = new_driver("forgotten", refine=NUMBERS)
     site.produce("app", "forgotten", records(10))
     driver.start()
     wait_until(lambda: row_count(driver) == 10, START_TIMEOUT_S)
@@ -70,6 +71,15 @@ def test_offsets_that_the_broker_forgot_stop_the_job_with_their_span(
     assert "no longer has offsets" in words
     assert any(f"forgotten-{part}" in words for _, part in read), words
     assert row_count(driver) == 10
+
+    # As the words advise.
+    shutil.rmtree(driver.job.inputs[0].checkpoint)
+    left = 20 - len(gone)
+    driver.start()
+    wait_until(lambda: row_count(driver) == left, START_TIMEOUT_S)
+    assert driver.stop() == 0
+    assert len(set(offsets_in(driver, "bronze"))) == left
+    assert sorted(offsets_in(driver, "quarantine")) == sorted(offsets_in(driver, "bronze"))
 
 
 def test_a_wrong_password_ends_the_job_which_says_so(

@@ -35,6 +35,14 @@ def test_offsets_are_those_where_a_batch_ends(checkpoint: Checkpoint) -> None:
     assert checkpoint.offsets(3) == {}
 
 
+def test_the_first_batch_begins_where_the_query_began(
+    checkpoint: Checkpoint, tmp_path: Path
+) -> None:
+    (tmp_path / "sources" / "0").mkdir(parents=True)
+    (tmp_path / "sources" / "0" / "0").write_text('\0v1\n{"readings":{"0":5}}')
+    assert checkpoint.offsets(-1) == {("readings", 0): 5}
+
+
 def test_the_writer_is_the_checkpoint_identity(checkpoint: Checkpoint) -> None:
     assert checkpoint.query_id() == "15ce0501"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 
 import pytest
@@ -13,6 +14,7 @@ from millrace.core.lag import (
     batch_rows,
     measure,
     parse_offsets,
+    start_after,
     start_positions,
     waiting,
 )
@@ -46,6 +48,13 @@ def test_lag_is_the_distance_to_the_broker_end() -> None:
     first, second = measure({P1: 5, P0: 4}, bounds, {P0: NOON})
     assert (first.partition, first.records, first.oldest_waiting) == (0, 6, NOON)
     assert (second.partition, second.records, second.oldest_waiting) == (1, 0, None)
+
+
+def test_a_new_checkpoint_begins_behind_what_the_table_has() -> None:
+    held = {("a", 0): 8, ("a", 1): 3, ("gone", 0): 7}
+    bounds = {("a", 0): Bounds(2, 9), ("a", 1): Bounds(5, 9), ("b", 0): Bounds(0, 4)}
+    # The broker has deleted what follows in a-1, and b is new: both from the oldest record on.
+    assert json.loads(start_after(held, bounds)) == {"a": {"0": 8, "1": -2}, "b": {"0": -2}}
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,9 @@ from millrace.core.heartbeat import PartitionLag
 Partition = tuple[str, int]
 Offsets = Mapping[Partition, int]
 
+# As an offset to begin at, Spark takes it for the oldest record that there is.
+_OLDEST = -2
+
 
 @dataclass(frozen=True)
 class Bounds:
@@ -35,6 +38,16 @@ def parse_offsets(text: str) -> dict[Partition, int]:
 def start_positions(committed: Offsets, bounds: Mapping[Partition, Bounds]) -> dict[Partition, int]:
     """The next offset to read everywhere; a partition never read begins at its oldest record."""
     return {**{part: held.low for part, held in bounds.items()}, **committed}
+
+
+def start_after(held: Offsets, bounds: Mapping[Partition, Bounds]) -> str:
+    """Where a stream without a checkpoint begins, in Spark's words: behind what a table has."""
+    topics: dict[str, dict[str, int]] = {}
+    for (topic, number), there in sorted(bounds.items(), key=lambda one: one[0]):
+        following = held.get((topic, number), 0)
+        begin = following if following > there.low else _OLDEST
+        topics.setdefault(topic, {})[str(number)] = begin
+    return json.dumps(topics)
 
 
 def waiting(positions: Offsets, bounds: Mapping[Partition, Bounds]) -> dict[Partition, int]:

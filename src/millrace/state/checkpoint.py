@@ -39,10 +39,11 @@ class Checkpoint:
         return self._newest("offsets")
 
     def offsets(self, batch: int) -> dict[Partition, int]:
-        """Where a batch ends; empty where the checkpoint does not know that batch."""
-        text = self._files.read(f"offsets/{batch}")
-        # A version, the batch's metadata, then one line for each source.
-        return parse_offsets(text.splitlines()[2]) if text else {}
+        """Where a batch ends, and for -1 where the first begins; empty where that is not known."""
+        name, line = ("sources/0/0", 1) if batch < 0 else (f"offsets/{batch}", 2)
+        text = self._files.read(name)
+        # A version, in a batch's file its metadata, then one line for each source.
+        return parse_offsets(text.splitlines()[line]) if text else {}
 
     def _newest(self, folder: str) -> int:
         names = self._files.names(folder)
