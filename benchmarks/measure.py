@@ -23,6 +23,7 @@ class Meter:
     times: list[float] = field(default_factory=list)
     cpu_s: list[float] = field(default_factory=list)
     memory_mb: list[float] = field(default_factory=list)
+    stolen_s: list[float] = field(default_factory=list)
     _ended: dict[int, float] = field(default_factory=dict)
     _stopped: threading.Event = field(default_factory=threading.Event)
 
@@ -40,7 +41,12 @@ class Meter:
             return True
 
     def cpu_between(self, begin: float, end: float) -> float:
-        return self._at(end) - self._at(begin)
+        return self._between(self.cpu_s, begin, end)
+
+    def stolen_between(self, begin: float, end: float) -> float:
+        """The share of the machine that its host gave to others."""
+        cores = len(psutil.Process().cpu_affinity())
+        return self._between(self.stolen_s, begin, end) / (end - begin) / cores
 
     @property
     def peak_mb(self) -> float:
@@ -63,10 +69,13 @@ class Meter:
         # A child that ended keeps what it used.
         self.cpu_s.append(sum(self._ended.values()))
         self.memory_mb.append(memory / 1e6)
+        self.stolen_s.append(getattr(psutil.cpu_times(), "steal", 0.0))
 
-    def _at(self, moment: float) -> float:
-        index = min(bisect_left(self.times, moment), len(self.times) - 1)
-        return self.cpu_s[index]
+    def _between(self, values: list[float], begin: float, end: float) -> float:
+        return values[self._index(end)] - values[self._index(begin)]
+
+    def _index(self, moment: float) -> int:
+        return min(bisect_left(self.times, moment), len(self.times) - 1)
 
 
 @dataclass(frozen=True)
@@ -109,6 +118,7 @@ class Result:
     # From the start of the process to the last commit.
     wall_s: float
     peak_mb: float
+    stolen: float
 
 
 def summarise(
@@ -129,4 +139,5 @@ def summarise(
         cpu_s_per_million=meter.cpu_between(begin, end) / rows * 1e6,
         wall_s=end - started,
         peak_mb=meter.peak_mb,
+        stolen=meter.stolen_between(begin, end),
     )
