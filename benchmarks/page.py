@@ -17,15 +17,15 @@ broker with TLS and passwords, one after the other, on the same {cores} cores ({
 where the broker runs too. The first {warm:,} messages warm everybody up; rates and CPU seconds are
 of the {rows:,} after these. `wall` is from the start of the process to the last of all messages, so
 it shows what a start costs. `stolen` is the share of the cores that the machine's host gave to
-others meanwhile: rates suffer from it, CPU seconds hardly. Above 1, a ratio says that we are faster,
+others meanwhile: rates suffer from it, CPU seconds hardly. A ratio above 1 says that we are faster,
 or need less CPU.
 
 | who | |
 |---|---|
-| millrace | the job as it is: one pass into bronze, and for silver into quarantine too, judged by 9 rules |
+| millrace | the job as it is, in one pass; silver means quarantine too, and 9 rules |
 | two-hops | our own pieces as two streaming queries, silver by one that reads bronze |
-| delta-rs-*n* | confluent-kafka, pyarrow or polars, and delta-rs in *n* processes; typed, and nothing judged |
-| spark-docs | Spark and Delta as their documentation shows them, by `foreachBatch`; typed, and nothing judged |
+| delta-rs-*n* | confluent-kafka, pyarrow or polars, and delta-rs in *n* processes; nothing judged |
+| spark-docs | Spark and Delta as their documentation shows them; nothing judged |
 
 """
 
