@@ -6,6 +6,8 @@ import io
 import json
 import struct
 from datetime import UTC, date, datetime, timedelta
+from functools import reduce
+from operator import and_
 from random import Random
 from typing import Any
 
@@ -254,9 +256,9 @@ def test_good_records_are_read_as_sparks_own_reader_reads_them(spark: SparkSessi
     rows = bronze_rows(spark, [framed(1, body) for body in records])
     judged = refine(rows, AVRO.model_copy(update={"rules": ()}))
     theirs = from_avro(f.expr("substring(_value, 6)"), json.dumps(RECORD)).alias("a")
-    same = f.struct("sensor_id", "measured_at", "value", "room").eqNullSafe(
-        f.struct("a.id", "a.at", "a.value", "a.meta.room")
-    )
+    pairs = {"sensor_id": "id", "measured_at": "at", "value": "value", "room": "meta.room"}
+    equal = [f.col(ours).eqNullSafe(f.col(f"a.{name}")) for ours, name in pairs.items()]
+    same = reduce(and_, equal)
     assert judged.select("*", theirs).where(same).count() == len(records)
 
 
