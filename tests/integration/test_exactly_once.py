@@ -18,6 +18,7 @@ from millrace.core.columns import Column
 from millrace.core.heartbeat import Phase
 from millrace.core.job import SiteInput
 from millrace.core.refine import RefineSpec
+from millrace.lake.tables import open_table
 from millrace.state.generations import claim
 from tests.integration.conftest import NewDriver, RunningSite, free_ports, wait_until
 from tests.integration.ingest_driver import START_TIMEOUT_S, IngestDriver
@@ -98,14 +99,17 @@ def test_five_kills_leave_every_record_once_and_in_order(
     driver = new_driver("kills", refine=NUMBERS)
     assert_survives_kills(site, driver)
     assert_no_secret(site, driver)
-    ends = broker_ends(site, "kills")
+
+
+def assert_each_refined_once(driver: IngestDriver, ends: dict[int, int]) -> None:
     refined = [offsets_in(driver, layer) for layer in ("silver", "quarantine")]
     assert sorted(refined[0] + refined[1]) == [(p, n) for p in ends for n in range(ends[p])]
     assert all(refined)
 
 
 def offsets_in(driver: IngestDriver, layer: str) -> list[tuple[int, int]]:
-    table = QueryBuilder().register("t", DeltaTable(getattr(driver.job.tables, layer)))
+    delta = open_table(getattr(driver.job.tables, layer), driver.job.engine.bucket)
+    table = QueryBuilder().register("t", delta)
     batches = table.execute('SELECT "partition", "offset" FROM t')
     return [row for b in batches for row in zip(*(c.to_pylist() for c in b.columns), strict=True)]
 
@@ -118,7 +122,9 @@ def assert_survives_kills(site: RunningSite, driver: IngestDriver) -> None:
     driver.start()
     wait_until(lambda: driver.delta.count() >= producing.sent, START_TIMEOUT_S)
     assert driver.stop() == 0
-    assert_each_once(table_rows(driver.delta), producing.sent, broker_ends(site, topic))
+    ends = broker_ends(site, topic)
+    assert_each_once(table_rows(driver.delta), producing.sent, ends)
+    assert_each_refined_once(driver, ends)
 
 
 def kill_torn(driver: IngestDriver) -> bool:

@@ -17,6 +17,7 @@ from tests.integration.faulty_store import Answer, Ask, Fault, FaultyStore, faul
 from tests.integration.ingest_driver import START_TIMEOUT_S, IngestDriver
 from tests.integration.object_store import RunningStore
 from tests.integration.test_exactly_once import (
+    NUMBERS,
     Producing,
     assert_each_once,
     assert_survives_kills,
@@ -29,7 +30,7 @@ from tests.integration.test_exactly_once import (
 def test_five_kills_leave_every_record_once_and_in_order(
     site: RunningSite, store: RunningStore, new_driver: NewDriver
 ) -> None:
-    driver = new_driver("kills-s3", store.bucket)
+    driver = new_driver("kills-s3", store.bucket, NUMBERS)
     assert_survives_kills(site, driver)
     assert_no_login_shown(store, driver)
 

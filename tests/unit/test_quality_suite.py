@@ -15,7 +15,6 @@ from millrace.core.pipeline import PipelineSpec
 from millrace.core.quality import literals
 from millrace.core.quality.batch_level import BATCH_LEVEL
 from millrace.core.quality.compiled import CompiledSuite, judged_columns
-from millrace.core.quality.regex import check_regex
 from millrace.core.quality.row_level import ROW_LEVEL
 from millrace.specs.refining import check_quality, load_refine
 from millrace.specs.suites import load_suite
@@ -315,46 +314,6 @@ def test_no_more_rules_than_bits(file: Path) -> None:
     assert len(compiled(file, *[one] * 63).rules) == 63
     with pytest.raises(SpecErrors, match="64 expectations on rows are more than 63"):
         compiled(file, *[one] * 64)
-
-
-@pytest.mark.parametrize(
-    "pattern",
-    [
-        "(?P<a>x)",
-        r"\Z",
-        r"\N{DASH}",
-        "(a",
-        "[[]",
-        "[a&&b]",
-        "[]a]",
-        "{",
-        "a{,3}",
-        r"\q",
-        "(?#x)",
-        r"[\b]",
-        "a{2",
-    ],
-)
-def test_what_java_reads_otherwise_is_refused(pattern: str) -> None:
-    with pytest.raises(ValueError, match=r"."):
-        check_regex(pattern)
-
-
-@pytest.mark.parametrize(
-    "pattern",
-    [
-        r"^[a-z][a-z0-9-]*$",
-        r"\p{L}+",
-        r"a{1,3}",
-        r"a{2,}",
-        r"\{\}",
-        r"[\[\]]",
-        r"(?i)x|y",
-        r"(?<=a)b",
-    ],
-)
-def test_common_patterns_are_taken(pattern: str) -> None:
-    assert check_regex(pattern) == pattern
 
 
 TEMPERATURE = {
