@@ -82,6 +82,8 @@ _DELTA = {
     # Several drivers may write one table: see jvm/src/millrace/logstore.
     "spark.delta.logStore.file.impl": "millrace.logstore.LocalLogStore",
     "spark.databricks.delta.snapshotPartitions": "1",
+    # Spark's own INT96 is deprecated by Parquet, half as large again, and has no bounds in footers.
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     # The writers keep the order of rows; sorting by the partition column would not promise to.
     "spark.sql.maxConcurrentOutputFileWriters": "16",
 }

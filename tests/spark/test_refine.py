@@ -8,6 +8,7 @@ import struct
 from datetime import UTC, date, datetime, timedelta
 from functools import reduce
 from operator import and_
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -18,8 +19,10 @@ from pyspark.sql.avro.functions import from_avro
 
 from millrace.core import bronze, silver
 from millrace.core.columns import Column
+from millrace.core.engine import Tables
 from millrace.core.refine import RefineSpec, Rule
 from spark_jobs.refine import quarantine_rows, refine, silver_rows
+from spark_jobs.refined_tables import ensure_refined_tables
 
 NOON = datetime(2026, 11, 18, 12, tzinfo=UTC)
 COLUMNS = tuple(
@@ -99,6 +102,13 @@ def test_the_tables_have_the_columns_that_are_declared(spark: SparkSession) -> N
         (quarantine_rows(judged, JSON), silver.QUARANTINE),
     ]:
         assert tuple((x.name, x.dataType.simpleString()) for x in rows.schema) == wanted
+
+
+def test_a_silver_table_takes_a_column_of_every_type(spark: SparkSession, tmp_path: Path) -> None:
+    tables = Tables(**{layer: str(tmp_path / layer) for layer in Tables.model_fields})
+    ensure_refined_tables(spark, tables, JSON)
+    made = spark.read.format("delta").load(tables.silver).schema
+    assert tuple((x.name, x.dataType.simpleString()) for x in made) == silver.silver_schema(COLUMNS)
 
 
 REFUSED: list[tuple[bytes | None, str, list[str]]] = [

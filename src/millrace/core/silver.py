@@ -36,6 +36,8 @@ QUARANTINE: Schema = (
     ("ingested_at", "timestamp"),
     ("day", "date"),
 )
+# Delta keeps no bounds of these, and refuses to be told to.
+_UNCOUNTED = ("variant", "boolean")
 _COMMON = {
     "delta.enableChangeDataFeed": "true",
     "delta.checkpointInterval": "100",
@@ -55,7 +57,11 @@ def silver_schema(columns: Sequence[Column]) -> Schema:
 
 
 def silver_properties(columns: Sequence[Column]) -> dict[str, str]:
-    counted = [name for name, kind in silver_schema(columns) if kind not in ("variant", "date")]
+    counted = [
+        name
+        for name, kind in silver_schema(columns)
+        if kind not in _UNCOUNTED and name not in PARTITION_BY
+    ]
     return {**_COMMON, "delta.dataSkippingStatsColumns": ",".join(counted)}
 
 

@@ -3,6 +3,8 @@ package millrace.tee;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.time.Instant;
 import java.time.LocalDate;
+import java.time.format.DateTimeFormatter;
+import java.time.format.DateTimeFormatterBuilder;
 import java.time.temporal.ChronoUnit;
 import org.apache.parquet.io.api.Binary;
 import org.apache.parquet.schema.LogicalTypeAnnotation;
@@ -18,6 +20,8 @@ enum Bound {
   MOST;
 
   private static final int LONGEST_TEXT = 32;
+  private static final DateTimeFormatter MILLIS =
+      new DateTimeFormatterBuilder().appendInstant(3).toFormatter();
 
   /** Puts nothing where Delta keeps no bounds, such as for booleans. */
   void put(ObjectNode bounds, String name, PrimitiveType type, Object value) {
@@ -27,7 +31,7 @@ enum Bound {
     } else if (meaning instanceof TimestampLogicalTypeAnnotation) {
       // Whole milliseconds, downwards: who reads them adds one to the most.
       Instant exact = Instant.EPOCH.plus((Long) value, ChronoUnit.MICROS);
-      bounds.put(name, exact.truncatedTo(ChronoUnit.MILLIS).toString());
+      bounds.put(name, MILLIS.format(exact.truncatedTo(ChronoUnit.MILLIS)));
     } else if (meaning instanceof DateLogicalTypeAnnotation) {
       bounds.put(name, LocalDate.ofEpochDay((Integer) value).toString());
     } else if (meaning == null) {
@@ -46,7 +50,7 @@ enum Bound {
       bounds.put(name, number);
     } else if (value instanceof Long number) {
       bounds.put(name, number);
-    } else if (value instanceof Double number) {
+    } else if (value instanceof Double number && Double.isFinite(number)) {
       bounds.put(name, number);
     }
   }

@@ -54,8 +54,9 @@ final class OpenFile {
   void discard() {
     try {
       writer.close();
-    } catch (RuntimeException | Error unfinished) {
-      // It is deleted all the same, and the failure itself is told by whoever saw it.
+    } catch (Throwable unfinished) {
+      // It is deleted all the same, and the failure itself is told by whoever saw it. Scala's
+      // writers throw what they do not declare.
     }
     try {
       fileSystem().delete(path, false);

@@ -11,6 +11,7 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.ProjectingInternalRow;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.constraints.Constraints;
 import org.apache.spark.sql.types.BinaryType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
@@ -39,6 +40,7 @@ record Output(
       List<String> sources,
       String when) {
     Snapshot now = log.unsafeVolatileSnapshot();
+    refuseWhatIsNotKnown(table, now);
     StructType whole = now.metadata().dataSchema();
     List<StructField> fields = new ArrayList<>();
     List<Object> ordinals = new ArrayList<>();
@@ -56,6 +58,17 @@ record Output(
         ordinals,
         row.fieldIndex(sources.get(names.indexOf("day"))),
         when == null ? ALWAYS : row.fieldIndex(when));
+  }
+
+  /** Delta's own writer would see to these; files that ignore them would be wrong. */
+  private static void refuseWhatIsNotKnown(String table, Snapshot now) {
+    boolean isMapped = !now.columnMappingMode().name().equals("none");
+    if (isMapped || !Constraints.getAll(now.metadata(), now.spark()).isEmpty()) {
+      throw new IllegalArgumentException(
+          table
+              + " has column mapping or constraints, which its job cannot write; take them away"
+              + " (delta.columnMapping.mode, ALTER TABLE ... DROP CONSTRAINT), and let a suite judge");
+    }
   }
 
   boolean takes(InternalRow row) {

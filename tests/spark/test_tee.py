@@ -1,0 +1,118 @@
+"""Files of several tables from one pass: what Delta itself would have made of the rows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from spark_jobs.append import Batch, Output, append_once, write
+
+COLUMNS = {
+    "s": "string",
+    "i": "int",
+    "l": "bigint",
+    "d": "double",
+    "b": "boolean",
+    "at": "timestamp",
+    "on": "date",
+    "none": "string",
+    "v": "variant",
+    "day": "date",
+}
+ONE = Batch("one", 0)
+
+
+@pytest.fixture
+def rows(spark: SparkSession) -> DataFrame:
+    """Two days of rows with nulls, long text, and times finer than a millisecond."""
+    return spark.range(1000).selectExpr(
+        "if(id % 7 = 0, null, concat('text', repeat(chr(97 + id % 26), 10 + id % 40))) s",
+        "cast(id - 500 as int) i",
+        "id * 4000000000 l",
+        "if(id % 5 = 0, null, id / 8 - 50) d",
+        "id % 2 = 0 b",
+        "timestamp_micros(1763467200123456 + id * 1777) at",
+        "date_add(DATE'1969-12-01', cast(id as int)) on",
+        "cast(null as string) none",
+        "parse_json(concat('{\"n\":', id, '}')) v",
+        "if(id < 600, DATE'2026-11-18', DATE'2026-11-19') day",
+    )
+
+
+def make(spark: SparkSession, table: Path, *more: str) -> str:
+    declared = ", ".join([*(f"`{name}` {kind}" for name, kind in COLUMNS.items()), *more])
+    counted = ",".join(name for name in COLUMNS if name not in ("b", "v", "day"))
+    spark.sql(
+        f"CREATE TABLE delta.`{table}` ({declared}) USING delta PARTITIONED BY (day)"
+        f" TBLPROPERTIES ('delta.dataSkippingStatsColumns' = '{counted}')"
+    )
+    return str(table)
+
+
+def output(table: str, when: str | None = None) -> Output:
+    return Output(table, list(COLUMNS), list(COLUMNS), when)
+
+
+def bounds(table: str) -> set[tuple[object, ...]]:
+    """Of the newest commit's files, by day, kind and column."""
+    newest = max(Path(table, "_delta_log").glob("*.json"))
+    actions = [json.loads(line) for line in newest.read_text().splitlines()]
+    files = [action["add"] for action in actions if "add" in action]
+    found = {file["partitionValues"]["day"]: json.loads(file["stats"]) for file in files}
+    rows = {(day, stats.pop("numRecords")) for day, stats in found.items()}
+    return rows | {
+        (day, kind, name, value)
+        for day, kinds in found.items()
+        for kind, columns in kinds.items()
+        for name, value in columns.items()
+    }
+
+
+def test_statistics_are_those_that_delta_counts(
+    spark: SparkSession, rows: DataFrame, tmp_path: Path
+) -> None:
+    ours, theirs = make(spark, tmp_path / "ours"), make(spark, tmp_path / "theirs")
+    write(rows.coalesce(1), [output(ours)]).commit(ours, ONE)
+    append_once(rows.coalesce(1), theirs, ONE)
+    assert bounds(ours) ^ bounds(theirs) == set()
+    # Of each day the number of rows, and six columns with bounds beside one with nulls alone.
+    assert len(bounds(ours)) == 2 * (1 + 6 + 6 + 7)
+
+
+def test_each_table_gets_its_rows_as_they_are(
+    spark: SparkSession, rows: DataFrame, tmp_path: Path
+) -> None:
+    whole, some = make(spark, tmp_path / "whole"), make(spark, tmp_path / "some")
+    marked = rows.selectExpr("*", "i > 0 as chosen")
+    written = write(marked, [output(whole), output(some, "chosen")])
+    for table, wanted in ((whole, rows), (some, rows.where("i > 0"))):
+        written.commit(table, ONE)
+        assert written.rows(table) == wanted.count()
+        found = spark.read.format("delta").load(table)
+        texts = [frame.selectExpr("* except (v)", "to_json(v) v") for frame in (found, wanted)]
+        assert texts[0].exceptAll(texts[1]).isEmpty()
+        assert texts[1].exceptAll(texts[0]).isEmpty()
+
+
+def test_a_value_beyond_all_bounds_is_found(
+    spark: SparkSession, rows: DataFrame, tmp_path: Path
+) -> None:
+    table = make(spark, tmp_path / "t")
+    odd = rows.selectExpr("* except (d)", "if(i = 0, double('NaN'), if(i = 1, double('inf'), d)) d")
+    write(odd, [output(table)]).commit(table, ONE)
+    found = spark.read.format("delta").load(table)
+    assert found.where("d > 1e300").count() == 2
+    assert found.where("isnan(d)").count() == 1
+
+
+def test_a_table_with_rules_of_its_own_is_refused(
+    spark: SparkSession, rows: DataFrame, tmp_path: Path
+) -> None:
+    table = make(spark, tmp_path / "t")
+    spark.sql(f"ALTER TABLE delta.`{table}` ADD CONSTRAINT small CHECK (i < 100)")
+    with pytest.raises(PySparkException, match="constraints"):
+        write(rows, [output(table)])
