@@ -28,7 +28,7 @@ class Size:
     for_s: int
 
 
-QUICK, FULL = Size(1_000_000, 500_000, 30, 20), Size(2_000_000, 1_000_000, 120, 60)
+QUICK, FULL = Size(1_000_000, 500_000, 30, 20), Size(2_000_000, 1_000_000, 60, 40)
 
 
 def main() -> None:
