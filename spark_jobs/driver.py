@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 from py4j.protocol import Py4JError
@@ -92,8 +93,10 @@ def _look_at(fence: Fence) -> None:
 def _end(queries: list[SiteQuery]) -> None:
     for query in queries:
         query.ask_to_end()
-    for query in queries:
-        query.end()
+    # Side by side: a site that is away takes seconds, and many may be.
+    with ThreadPoolExecutor(len(queries)) as pool:
+        for ended in [pool.submit(query.end) for query in queries]:
+            ended.result()
 
 
 def _site_query(

@@ -100,6 +100,7 @@ _SMALL_BATCHES = {
     "spark.sql.streaming.minBatchesToRetain": "10",
     "spark.sql.streaming.metricsEnabled": "false",
     "spark.sql.streaming.numRecentProgressUpdates": "2",
+    "spark.sql.streaming.stopTimeout": "2s",
     "spark.sql.streaming.kafka.useDeprecatedOffsetFetching": "false",
     "spark.cleaner.periodicGC.interval": "6h",
 }

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql.streaming import StreamingQuery
 
@@ -72,9 +73,14 @@ class SiteQuery:
 
     def end(self) -> None:
         """Waits for the running batch; `ask_to_end` came before."""
-        if self._query is not None:
-            self._await_batch(self._query)
+        if self._query is None:
+            return
+        self._await_batch(self._query)
+        try:
             self._query.stop()
+        except Py4JJavaError as error:
+            # Kafka's client waits for a broker that is away; the end of the JVM does not.
+            log.warning("site %s: left without an answer: %s", self.site, error.java_exception)
 
     def _await_batch(self, query: StreamingQuery) -> None:
         quiet_since_s = time.monotonic()
