@@ -7,7 +7,8 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 
 from benchmarks import latency, page
@@ -26,9 +27,11 @@ class Size:
     warm_rows: int
     warm_s: int
     for_s: int
+    # Turns that everybody gets, because the machine is not ours alone.
+    rounds: int
 
 
-QUICK, FULL = Size(1_000_000, 500_000, 30, 20), Size(2_000_000, 1_000_000, 60, 40)
+QUICK, FULL = Size(1_000_000, 500_000, 30, 20, 1), Size(2_000_000, 1_000_000, 60, 40, 2)
 
 
 def main() -> None:
@@ -70,9 +73,9 @@ def race(arena: Arena, size: Size, only: str) -> tuple[list[Result], dict[str, f
         "silver-spark-docs": lambda name: ring.spark_docs(name, silver=True),
     }
     results = []
-    for name, run in contestants.items():
+    for turn, (name, run) in product(range(size.rounds), contestants.items()):
         if only in name:
-            results.append(run(name))
+            results.append(replace(run(f"{name}-{turn}"), name=name))
             say(str(results[-1]))
     return results, ring.limits() if only in "limits" else {}
 

@@ -64,19 +64,20 @@ class BatchSink:
         batch = Batch(self.checkpoint.query_id(), batch_id)
         span = self._span(batch_id)
         if not holds(records.sparkSession, self.tables.bronze, batch):
-            self._write(bronze_rows(records, self.site).coalesce(_file_count(span)), batch)
+            self._write(bronze_rows(records, self.site), _file_count(span), batch)
         elif self.refine:
             held = read_span(records.sparkSession, self.tables.bronze, span)
             self._go_on(held, self.refine, span, batch)
 
-    def _write(self, rows: DataFrame, batch: Batch) -> None:
+    def _write(self, rows: DataFrame, files: int, batch: Batch) -> None:
         if self.refine is None:
             names = [name for name, _ in bronze.COLUMNS]
-            written = write(rows, [Output(self.tables.bronze, names, names)])
+            written = write(rows.coalesce(files), [Output(self.tables.bronze, names, names)])
             written.commit(self.tables.bronze, batch)
             return
         judged = with_verdicts(refine(rows, self.refine), self.refine)
-        written = write(judged, outputs(self.tables, self.refine))
+        # Not sooner: it would part the compiled code in two, with a copy of each row between.
+        written = write(judged.coalesce(files), outputs(self.tables, self.refine))
         written.commit(self.tables.bronze, batch)
         written.commit(self.tables.silver, batch)
         if written.rows(self.tables.quarantine):

@@ -16,6 +16,7 @@ final class Draft {
   private final Object[] values;
   private final int columns;
   private long mistyped;
+  private long met;
 
   Draft(int columns) {
     this.columns = columns;
@@ -29,6 +30,14 @@ final class Draft {
     } else {
       values[target.column()] = value;
     }
+  }
+
+  /** False the second time. */
+  boolean meet(Field field) {
+    long bit = 1L << field.targets().get(0).column();
+    boolean first = (met & bit) == 0;
+    met |= bit;
+    return first;
   }
 
   InternalRow finish() {

@@ -14,7 +14,6 @@ import org.apache.spark.types.variant.VariantBuilder;
 public final class JsonDecoder extends Decoder {
   private static final JsonFactory JSON =
       new JsonFactoryBuilder()
-          .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
           .disable(StreamReadFeature.INCLUDE_SOURCE_IN_LOCATION)
           .build();
   private static final int MOST_DIGITS = 38;
@@ -53,6 +52,7 @@ public final class JsonDecoder extends Decoder {
         take(parser, draft, inner);
         // Inside another object it stays where it is, or the object would not be what was sent.
         if (field == root) {
+          refuseTwice(draft, inner, name);
           parser.skipChildren();
           continue;
         }
@@ -62,6 +62,13 @@ public final class JsonDecoder extends Decoder {
       value(parser, draft, inner);
     }
     payload.finishWritingObject(start, entries);
+  }
+
+  /** The payload's builder refuses its own. */
+  private static void refuseTwice(Draft draft, Field field, String name) throws Undecodable {
+    if (!draft.meet(field)) {
+      throw new Undecodable("not-json: field '" + name + "' stands twice");
+    }
   }
 
   private void array(JsonParser parser, Draft draft) throws IOException {
