@@ -19,6 +19,9 @@ import httpx
 import psutil
 from deltalake import DeltaTable, QueryBuilder
 
+from millrace.core.cluster import PORTS_NEEDED as CLUSTER_PORTS
+from millrace.core.object_store import PORTS_NEEDED as STORE_PORTS
+
 SITES = ("plant-a", "plant-b")
 # A user's shell has none of these; the make that runs the tests does.
 _NOT_INHERITED = {"MILLRACE_HOME", "MAKEFLAGS", "MAKELEVEL", "MFLAGS"}
@@ -67,8 +70,11 @@ class Stack:
     def copied(cls, source: Path, home: Path) -> Stack:
         copy_checkout(source, home)
         stack = cls(home)
-        first = free_ports(7)
-        stack.edit("infra/local.yaml", "airflow_port: 8080", f"airflow_port: {first + 6}")
+        first = free_ports(7 + STORE_PORTS + CLUSTER_PORTS)
+        ports = {"airflow_port": first + 6, "store_port": first + 7}
+        ports["cluster_port"] = ports["store_port"] + STORE_PORTS
+        own = "\n".join(f"{name}: {port}" for name, port in ports.items())
+        stack.edit("infra/local.yaml", "airflow_port: 8080", own)
         stack.edit("dags/sites/plant-a.yaml", "127.0.0.1:19092", f"127.0.0.1:{first}")
         stack.edit("dags/sites/plant-b.yaml", "127.0.0.1:19192", f"127.0.0.1:{first + 3}")
         return stack
@@ -90,19 +96,24 @@ class Stack:
             env={key: value for key, value in os.environ.items() if key not in _NOT_INHERITED},
         )
 
-    def make(self, target: str) -> str:
-        done = self.call("make", target)
-        assert done.returncode == 0, f"make {target}\n{done.stdout}\n{done.stderr}\n{self.logs()}"
+    def make(self, *words: str) -> str:
+        done = self.call("make", *words)
+        assert done.returncode == 0, (
+            f"make {' '.join(words)}\n{done.stdout}\n{done.stderr}\n{self.logs()}"
+        )
         return done.stdout
 
     def millrace(self, *arguments: str, timeout_s: float = 60) -> subprocess.CompletedProcess[str]:
         return self.call(".venv/bin/millrace", *arguments, timeout_s=timeout_s)
 
-    def status(self) -> Json:
-        done = self.millrace("status", "--json")
-        assert done.returncode == 0, done.stderr
+    def asked(self, *arguments: str, timeout_s: float = 60) -> Json:
+        done = self.millrace(*arguments, "--json", timeout_s=timeout_s)
+        assert done.returncode == 0, f"{arguments}\n{done.stdout}\n{done.stderr}"
         value: Json = json.loads(done.stdout)
         return value
+
+    def status(self) -> Json:
+        return self.asked("status")
 
     def pipeline(self) -> Json:
         value: Json = self.status()["pipelines"]["temperature"]

@@ -6,11 +6,16 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from millrace.core.columns import ColumnSpec
+from millrace.core.engine import Tables
 from millrace.core.heartbeat import Heartbeat, PartitionLag, Phase, SiteBeat
 from millrace.core.job import JobState, JobStatus
 from millrace.core.pipeline import PipelineSpec
 from millrace.core.status import describe_pipeline
 
+TABLES = Tables(
+    bronze="/lake/bronze", silver="s3a://lake/silver", quarantine="s3a://lake/quarantine"
+)
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 PIPELINE = PipelineSpec(
     name="temperature", sites="all", topics=("t",), format="json", table="temperature"
@@ -57,24 +62,36 @@ def job(state: JobState, exit_code: int | None = None) -> JobStatus:
     ],
 )
 def test_state(seen: JobStatus, heartbeat: Heartbeat | None, state: str) -> None:
-    described = describe_pipeline(PIPELINE, seen, heartbeat, "/lake/t", NOW)
+    described = describe_pipeline(PIPELINE, seen, heartbeat, TABLES, NOW)
     assert described.state == state
 
 
 def test_only_what_runs_has_a_speed() -> None:
     speeds = [
-        describe_pipeline(PIPELINE, job(state), beat(), "/lake/t", NOW).rows_per_s
+        describe_pipeline(PIPELINE, job(state), beat(), TABLES, NOW).rows_per_s
         for state in (JobState.RUNNING, JobState.DEAD)
     ]
     assert speeds == [9.5, 0.0]
 
 
 def test_lag_is_what_the_heartbeat_says() -> None:
-    described = describe_pipeline(PIPELINE, job(JobState.RUNNING), beat(), "/lake/t", NOW)
+    described = describe_pipeline(PIPELINE, job(JobState.RUNNING), beat(), TABLES, NOW)
     assert described.lag_records == 7
-    assert described.tables == {"bronze": "file:///lake/t"}
+
+
+def test_a_pipeline_has_the_tables_that_its_columns_make() -> None:
+    described = describe_pipeline(PIPELINE, job(JobState.RUNNING), beat(), TABLES, NOW)
+    assert described.tables == {"bronze": "file:///lake/bronze"}
+    columns = {"n": ColumnSpec(type="bigint", source="$.n")}
+    refined = PIPELINE.model_copy(update={"columns": columns})
+    described = describe_pipeline(refined, job(JobState.RUNNING), beat(), TABLES, NOW)
+    assert described.tables == {
+        "bronze": "file:///lake/bronze",
+        "silver": "s3a://lake/silver",
+        "quarantine": "s3a://lake/quarantine",
+    }
 
 
 def test_a_death_is_told_with_its_exit_code() -> None:
-    described = describe_pipeline(PIPELINE, job(JobState.DEAD, 137), None, "/lake/t", NOW)
+    described = describe_pipeline(PIPELINE, job(JobState.DEAD, 137), None, TABLES, NOW)
     assert described.note == "exit 137"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from pathlib import Path
 
+from millrace.core.engine import Tables
 from millrace.core.heartbeat import Heartbeat
 from millrace.core.job import JobState, JobStatus
 from millrace.core.model import Frozen
@@ -72,7 +73,7 @@ def describe_pipeline(
     pipeline: PipelineSpec,
     job: JobStatus,
     beat: Heartbeat | None,
-    table: str,
+    tables: Tables,
     now: datetime,
 ) -> PipelineStatus:
     state = _state(pipeline, job, beat, now)
@@ -85,9 +86,14 @@ def describe_pipeline(
         rows_per_s=round(beat.rows_per_s, 1) if beat and state == JobState.RUNNING else 0.0,
         refused=beat.refused if beat else 0,
         last_batch_at=max(batches, default=None),
-        tables={"bronze": _as_uri(table)},
+        tables=_shown(pipeline, tables),
         note=_note(job, beat),
     )
+
+
+def _shown(pipeline: PipelineSpec, tables: Tables) -> dict[str, str]:
+    layers = dict(tables) if pipeline.columns else {"bronze": tables.bronze}
+    return {layer: _as_uri(table) for layer, table in layers.items()}
 
 
 def _as_uri(table: str) -> str:

@@ -52,7 +52,7 @@ def look(plan: StackPlan, sample_s: float) -> StackStatus:
                 pipeline,
                 runner.status(pipeline.name) if pid else _unwatched(runner, pipeline.name),
                 Mailbox(plan.layout.job(pipeline.name)).read_heartbeat(),
-                plan.layout.table("bronze", pipeline.table),
+                plan.layout.tables(pipeline.table),
                 now,
             )
             for pipeline in plan.pipelines

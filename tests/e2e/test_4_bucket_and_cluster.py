@@ -1,0 +1,55 @@
+"""The same stack by two words more: its tables in a bucket, its jobs on a Spark cluster."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from tests.e2e.stack import SITES, Json, Stack, wait_until
+
+pytestmark = pytest.mark.timeout(900)
+TASK_TIMEOUT_S = 240
+
+
+@pytest.fixture(scope="module")
+def moved(stack: Stack, first_words: str) -> Stack:
+    stack.make("up", "STORE=s3", "RUNNER=standalone")
+    return stack
+
+
+def test_up_moves_a_running_stack_and_says_where_it_is(moved: Stack) -> None:
+    seen = moved.status()
+    assert "s3a://" in seen["store"]
+    names = {one["name"] for one in seen["processes"] if one["state"] == "running"}
+    assert {"object-store", "spark-master", "spark-worker-1", "spark-worker-2"} <= names
+    tables = seen["pipelines"]["temperature"]["tables"]
+    assert all(table.startswith("s3a://") for table in tables.values())
+
+
+def test_a_killed_job_goes_on_from_its_checkpoint_in_the_bucket(moved: Stack) -> None:
+    wait_until(lambda: all(rows_of_this_start(moved)), 120, "rows of both sites")
+    before = moved.pipeline()["generation"]
+    for process in moved.job_processes():
+        process.kill()
+    wait_until(lambda: moved.runs_as(before + 1), 120, "the job is back")
+    wait_until(lambda: all(rows_of_this_start(moved)), 120, "more rows of both sites")
+
+
+def rows_of_this_start(stack: Stack) -> list[int]:
+    return [site["rows_total"] for site in stack.heartbeat()["sites"]]
+
+
+def test_every_other_command_works_there_too(moved: Stack) -> None:
+    def asked(*words: str) -> Json:
+        return moved.asked(*words, timeout_s=TASK_TIMEOUT_S)
+
+    assert asked("quality", "temperature")["passed"]
+    assert asked("maintain", "temperature")
+    assert asked("backfill", "temperature", "--from", datetime.now(UTC).date().isoformat())
+    replayed = asked("replay", "temperature")
+    assert replayed["complete"]
+    assert sum(replayed["added"].values()) == 0
+    verified = asked("verify", "temperature")
+    assert verified["whole"]
+    assert {part["site"] for part in verified["parts"] if part["rows"]} == set(SITES)
