@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import socket
-import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,6 +20,7 @@ from millrace.edge.errors import UnreachableError
 from millrace.edge.provision import provision_site
 from millrace.local.broker import prepare_broker
 from millrace.local.secrets import ensure_user
+from tests.support import free_ports, start
 
 CHECKOUT = Path(__file__).parents[1]
 PARTITIONS = 2
@@ -91,18 +89,10 @@ def open_arena(home: Path) -> Iterator[Arena]:
     for part in (".jars", ".venv-lake", "schemas", "infra", "expectations", "spark_jobs"):
         (home / part).symlink_to(CHECKOUT / part)
     broker = LocalBroker(memory="512m")
-    site = SiteSpec(name="arena", bootstrap=f"127.0.0.1:{_free_ports(3)}", local=broker)
+    site = SiteSpec(name="arena", bootstrap=f"127.0.0.1:{free_ports(3)}", local=broker)
     arena = Arena(Layout(home), site)
     program = prepare_broker(site, arena.layout)
-    program.log.parent.mkdir(parents=True, exist_ok=True)
-    with program.log.open("ab") as log:
-        process = subprocess.Popen(
-            program.command,
-            cwd=program.directory,
-            env={**os.environ, **program.environment},
-            stdout=log,
-            stderr=subprocess.STDOUT,
-        )
+    process = start(program)
     try:
         _await(arena)
         yield arena
@@ -120,17 +110,3 @@ def _await(arena: Arena) -> None:
             if time.monotonic() > deadline:
                 raise
             time.sleep(0.5)
-
-
-def _free_ports(count: int) -> int:
-    while True:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            first = int(probe.getsockname()[1])
-        if first + count < 65_536 and all(_is_free(first + n) for n in range(1, count)):
-            return first
-
-
-def _is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) != 0

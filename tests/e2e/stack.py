@@ -5,12 +5,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import socket
 import ssl
 import subprocess
-import time
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,35 +18,12 @@ from deltalake import DeltaTable, QueryBuilder
 
 from millrace.core.cluster import PORTS_NEEDED as CLUSTER_PORTS
 from millrace.core.object_store import PORTS_NEEDED as STORE_PORTS
+from tests.support import free_ports
 
 SITES = ("plant-a", "plant-b")
 # A user's shell has none of these; the make that runs the tests does.
 _NOT_INHERITED = {"MILLRACE_HOME", "MAKEFLAGS", "MAKELEVEL", "MFLAGS"}
 Json = dict[str, Any]
-
-
-def wait_until(holds: Callable[[], Any], timeout_s: float, what: str, poll_s: float = 0.25) -> Any:
-    """What `holds` returns, as soon as that is true."""
-    deadline = time.monotonic() + timeout_s
-    while not (value := holds()):
-        assert time.monotonic() < deadline, f"after {timeout_s} s still not: {what}"
-        time.sleep(poll_s)
-    return value
-
-
-def free_ports(count: int) -> int:
-    """The first of `count` ports in a row that nobody has."""
-    while True:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            first = probe.getsockname()[1]
-        if first + count < 65_536 and all(_is_free(first + n) for n in range(count)):
-            return first
-
-
-def _is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) != 0
 
 
 def copy_checkout(source: Path, target: Path) -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer, Producer
 
-from tests.e2e.stack import SITES, Stack, wait_until
+from tests.e2e.stack import SITES, Stack
+from tests.support import wait_until
 
 pytestmark = pytest.mark.timeout(900)
 TOPIC = "temperature-data"

@@ -7,7 +7,8 @@ import time
 import psutil
 import pytest
 
-from tests.e2e.stack import Stack, wait_until
+from tests.e2e.stack import Stack
+from tests.support import wait_until
 
 pytestmark = pytest.mark.timeout(600)
 

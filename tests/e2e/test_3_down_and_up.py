@@ -8,7 +8,8 @@ from collections import Counter
 
 import pytest
 
-from tests.e2e.stack import SITES, Stack, wait_until
+from tests.e2e.stack import SITES, Stack
+from tests.support import wait_until
 
 pytestmark = pytest.mark.timeout(900)
 

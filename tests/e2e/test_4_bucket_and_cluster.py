@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tests.e2e.stack import SITES, Json, Stack, wait_until
+from tests.e2e.stack import SITES, Json, Stack
+from tests.support import wait_until
 
 pytestmark = pytest.mark.timeout(900)
 TASK_TIMEOUT_S = 240

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import socket
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -34,6 +31,7 @@ from millrace.local.program import Program
 from millrace.local.secrets import ensure_user
 from tests.integration.ingest_driver import IngestDriver
 from tests.integration.object_store import RunningStore
+from tests.support import free_ports, start, wait_until
 
 CHECKOUT = Path(__file__).parents[2]
 START_TIMEOUT_S = 60
@@ -55,13 +53,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture(scope="session")
 def full(request: pytest.FixtureRequest) -> bool:
     return bool(request.config.getoption("--full"))
-
-
-def wait_until(is_so: Callable[[], bool], timeout_s: float = 30.0) -> None:
-    deadline = time.monotonic() + timeout_s
-    while not is_so():
-        assert time.monotonic() < deadline, f"not so after {timeout_s} s"
-        time.sleep(0.05)
 
 
 @dataclass
@@ -94,16 +85,7 @@ class RunningSite:
         return librdkafka_settings(self.spec, self.layout.ca, user, self.password_of(user))
 
     def start(self) -> None:
-        self.program.log.parent.mkdir(parents=True, exist_ok=True)
-        with self.program.log.open("ab") as log:
-            self.process = subprocess.Popen(
-                self.program.command,
-                cwd=self.program.directory,
-                env={**os.environ, **self.program.environment},
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+        self.process = start(self.program)
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> None:
         if self.process:
@@ -162,25 +144,6 @@ def _read(consumer: Consumer, part: TopicPartition) -> Iterator[Message]:
             assert message.error().code() == KafkaError._PARTITION_EOF  # noqa: SLF001 - its name
             return
         yield message.key(), message.value()
-
-
-def free_ports(count: int) -> int:
-    """The first of so many free ports in a row."""
-    while True:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            first = int(probe.getsockname()[1])
-        if first + count < 65_536 and all(_is_free(first + i) for i in range(1, count)):
-            return first
-
-
-def _is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError:
-            return False
-    return True
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import time
@@ -19,6 +18,7 @@ from millrace.local.object_store import (
     prepare_object_store,
 )
 from millrace.local.program import Program
+from tests.support import start
 
 START_TIMEOUT_S = 60
 
@@ -44,17 +44,7 @@ class RunningStore:
         return cls(layout, bucket, program)
 
     def start(self) -> None:
-        self.program.log.parent.mkdir(parents=True, exist_ok=True)
-        with self.program.log.open("ab") as log:
-            self.process = subprocess.Popen(
-                self.program.command,
-                cwd=self.program.directory,
-                env={**os.environ, **self.program.environment},
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-                umask=0o077,
-            )
+        self.process = start(self.program)
         deadline = time.monotonic() + START_TIMEOUT_S
         while not is_open(self.bucket):
             assert self.process.poll() is None, self.program.log.read_text()[-2000:]

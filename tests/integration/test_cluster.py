@@ -17,13 +17,7 @@ import pytest
 
 from millrace.core.cluster import PORTS_NEEDED, Cluster
 from millrace.local.cluster import is_ready, prepare_cluster
-from tests.integration.conftest import (
-    START_TIMEOUT_S,
-    NewDriver,
-    RunningSite,
-    free_ports,
-    wait_until,
-)
+from tests.integration.conftest import START_TIMEOUT_S, NewDriver, RunningSite
 from tests.integration.test_exactly_once import (
     NUMBERS,
     Producing,
@@ -33,6 +27,7 @@ from tests.integration.test_exactly_once import (
     start_and_await_batches,
     table_rows,
 )
+from tests.support import free_ports, start, wait_until
 
 
 @dataclass
@@ -50,17 +45,8 @@ def cluster(site: RunningSite) -> Iterator[RunningCluster]:
     layout = site.layout
     settings = Cluster(port=free_ports(PORTS_NEEDED), secret_file=layout.cluster_secret)
     running = RunningCluster(settings, {})
-    layout.logs.mkdir(parents=True, exist_ok=True)
     for program in prepare_cluster(layout, settings):
-        with program.log.open("ab") as log:
-            running.processes[program.name] = subprocess.Popen(
-                program.command,
-                cwd=program.directory,
-                env={**os.environ, **program.environment},
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+        running.processes[program.name] = start(program)
     try:
         wait_until(lambda: is_ready(settings), START_TIMEOUT_S)
         yield running

@@ -20,8 +20,9 @@ from millrace.core.job import SiteInput
 from millrace.core.refine import RefineSpec
 from millrace.lake.tables import open_table
 from millrace.state.generations import claim
-from tests.integration.conftest import NewDriver, RunningSite, free_ports, wait_until
+from tests.integration.conftest import NewDriver, RunningSite
 from tests.integration.ingest_driver import START_TIMEOUT_S, IngestDriver
+from tests.support import free_ports, wait_until
 
 Row = dict[str, Any]
 

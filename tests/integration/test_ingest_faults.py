@@ -13,9 +13,10 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from deltalake import DeltaTable
 
 from millrace.core.heartbeat import Phase
-from tests.integration.conftest import NewDriver, RunningSite, wait_until
+from tests.integration.conftest import NewDriver, RunningSite
 from tests.integration.ingest_driver import START_TIMEOUT_S, IngestDriver
 from tests.integration.test_exactly_once import NUMBERS, offsets_in
+from tests.support import wait_until
 
 
 def records(count: int) -> list[tuple[bytes | None, bytes | None]]:

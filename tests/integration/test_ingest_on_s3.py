@@ -12,7 +12,7 @@ from deltalake import DeltaTable
 from millrace.lake.tables import open_table
 from millrace.local.pki import ensure_server_certificate
 from millrace.state.login import read_login
-from tests.integration.conftest import NewDriver, RunningSite, wait_until
+from tests.integration.conftest import NewDriver, RunningSite
 from tests.integration.faulty_store import Answer, Ask, Fault, FaultyStore, faulty
 from tests.integration.ingest_driver import START_TIMEOUT_S, IngestDriver
 from tests.integration.object_store import RunningStore
@@ -24,6 +24,7 @@ from tests.integration.test_exactly_once import (
     broker_ends,
     table_rows,
 )
+from tests.support import wait_until
 
 
 @pytest.mark.timeout(1200)

@@ -6,8 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from shutil import copy
@@ -26,6 +25,7 @@ from millrace.local.supervisor_config import render_config
 from millrace.state import generations
 from millrace.state.files import write_atomic
 from millrace.state.mailbox import Mailbox
+from tests.support import wait_until
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PIPELINE = "stand-in"
@@ -43,13 +43,6 @@ print("started", flush=True)
 while True:
     time.sleep(0.05)
 """
-
-
-def wait_until(holds: Callable[[], bool], timeout_s: float = 20) -> None:
-    deadline = time.monotonic() + timeout_s
-    while not holds():
-        assert time.monotonic() < deadline, "it did not come true in time"
-        time.sleep(0.05)
 
 
 @pytest.fixture

@@ -17,8 +17,9 @@ from fastavro import parse_schema, schemaless_writer
 from millrace.core.columns import Column
 from millrace.core.refine import RefineSpec
 from millrace.core.supervision import OUT_OF_MEMORY
-from tests.integration.conftest import NewDriver, RunningSite, wait_until
+from tests.integration.conftest import NewDriver, RunningSite
 from tests.integration.ingest_driver import START_TIMEOUT_S, IngestDriver
+from tests.support import wait_until
 
 COLUMNS = (
     Column(name="n", type="bigint", path=("n",), required=True),

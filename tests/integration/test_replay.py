@@ -25,9 +25,10 @@ from millrace.core.refine import RefineSpec
 from millrace.core.replay import Asked, ReplayResult, ReplaySpec
 from millrace.lake.follow import read_new_rows
 from millrace.lake.tables import ensure_bronze
-from tests.integration.conftest import TEMPERATURE, RunningSite, wait_until
+from tests.integration.conftest import TEMPERATURE, RunningSite
 from tests.integration.ingest_driver import START_TIMEOUT_S, IngestDriver
 from tests.integration.lake import Lake
+from tests.support import wait_until
 
 REPLAY, VERIFY = "spark_jobs.replay:replay", "spark_jobs.continuity:verify"
 TOPIC = "replayed"

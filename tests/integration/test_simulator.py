@@ -13,7 +13,8 @@ from millrace.core.simulation import Simulator
 from millrace.edge.decode import decode
 from millrace.edge.sender import Sender
 from millrace.edge.simulator import encode_readings, simulate
-from tests.integration.conftest import Message, RunningSite, wait_until
+from tests.integration.conftest import Message, RunningSite
+from tests.support import wait_until
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -1,0 +1,57 @@
+"""What every tier has use for: ports nobody has, waiting with a deadline, a program that runs."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import time
+from collections.abc import Callable
+from typing import Any
+
+from millrace.local.program import Program
+
+
+def wait_until(
+    holds: Callable[[], Any], timeout_s: float = 30.0, what: str = "so", poll_s: float = 0.05
+) -> Any:
+    """What `holds` returns, as soon as that is true."""
+    deadline = time.monotonic() + timeout_s
+    while not (value := holds()):
+        assert time.monotonic() < deadline, f"after {timeout_s} s still not {what}"
+        time.sleep(poll_s)
+    return value
+
+
+def free_ports(count: int) -> int:
+    """The first of so many free ports in a row."""
+    while True:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            first = int(probe.getsockname()[1])
+        if first + count < 65_536 and all(_is_free(first + n) for n in range(count)):
+            return first
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+def start(program: Program) -> subprocess.Popen[bytes]:
+    """As the process manager would."""
+    program.log.parent.mkdir(parents=True, exist_ok=True)
+    with program.log.open("ab") as log:
+        return subprocess.Popen(
+            program.command,
+            cwd=program.directory,
+            env={**os.environ, **program.environment},
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            umask=0o077,
+        )
