@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from benchmarks.arena import CHECKOUT, PARTITIONS, Arena
 from benchmarks.measure import CommitWatch, Meter, Result, summarise
 from millrace.core.engine import Tables
@@ -26,6 +28,7 @@ from millrace.state.mailbox import Mailbox
 CONTROL = CHECKOUT / ".venv-bench" / "bin" / "python"
 LAKE = CHECKOUT / ".venv-lake" / "bin" / "python"
 _WITHIN_S = 600
+_ENDS_WITHIN_S = 60
 
 
 @dataclass(frozen=True)
@@ -163,9 +166,15 @@ def running(commands: Sequence[list[str]], log: Path) -> Iterator[tuple[float, M
 
 
 def _end(shell: subprocess.Popen[bytes]) -> None:
-    with suppress(ProcessLookupError):
-        os.killpg(shell.pid, signal.SIGTERM)
-    shell.wait(60)
+    """All of them: a driver that still writes would be in the next one's way."""
+    with suppress(psutil.NoSuchProcess):
+        family = psutil.Process(shell.pid).children(recursive=True)
+        with suppress(ProcessLookupError):
+            os.killpg(shell.pid, signal.SIGTERM)
+        _, late = psutil.wait_procs(family, _ENDS_WITHIN_S)
+        for process in late:
+            process.kill()
+    shell.wait(_ENDS_WITHIN_S)
 
 
 def until(is_so: Callable[[], bool], problem: str, poll_s: float = 0.02) -> None:

@@ -20,7 +20,7 @@ _JVM_OPTIONS = (
     f"-Dlog4j2.configurationFile={_LOG_SETTINGS}",
     "-Duser.timezone=UTC",
     "-Djava.net.preferIPv4Stack=true",
-    "-XX:+UseSerialGC",
+    "-XX:+UseParallelGC",
     "-XX:ReservedCodeCacheSize=128m",
     "-XX:+ExitOnOutOfMemoryError",
     # What judges a row is one large method, and would be interpreted for ever.
