@@ -31,7 +31,7 @@ class Size:
     rounds: int
 
 
-QUICK, FULL = Size(1_000_000, 500_000, 30, 20, 1), Size(2_000_000, 1_000_000, 60, 40, 2)
+QUICK, FULL = Size(1_000_000, 1_000_000, 30, 20, 1), Size(2_000_000, 4_000_000, 60, 40, 2)
 
 
 def main() -> None:

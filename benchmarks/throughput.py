@@ -21,6 +21,7 @@ from benchmarks.measure import CommitWatch, Meter, Result, summarise
 from millrace.core.engine import Tables
 from millrace.core.job import plan_ingest
 from millrace.core.kafka_client import java_settings
+from millrace.core.pipeline import Resources
 from millrace.lake.tables import ensure_bronze
 from millrace.specs.refining import load_refine
 from millrace.state.mailbox import Mailbox
@@ -72,7 +73,7 @@ class Throughput:
                 **{f"kafka.{key}": value for key, value in settings.items()},
                 "subscribe": "readings",
                 "startingOffsets": "earliest",
-                "maxOffsetsPerTrigger": "500000",
+                "maxOffsetsPerTrigger": str(Resources().rows_per_batch),
             },
             "class_path": ":".join(f"{CHECKOUT}/.jars/{name}/*" for name in ("spark", "jvm")),
             "checkpoint": str(self.arena.layout.var / "checkpoints" / name),

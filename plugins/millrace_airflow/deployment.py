@@ -1,4 +1,4 @@
-"""What is to run: a pipeline and its sites, as read from the files, or as they were last good.
+"""What is to run, and where its tables are: as read from the files, or as they were last good.
 
 What was provisioned is remembered beside the job. So all tasks of a run mean the same, and a file
 that an operator breaks takes nothing away from a pipeline that runs.
@@ -19,6 +19,7 @@ from millrace.core.pipeline import PipelineSpec
 from millrace.core.references import sites_of
 from millrace.core.refine import RefineSpec
 from millrace.core.site import SiteSpec
+from millrace.core.store import Bucket
 from millrace.specs.loader import load_file, load_pipeline, load_sites, pipeline_files
 from millrace.specs.refining import load_refine
 from millrace.state.files import read_text, write_atomic
@@ -32,10 +33,12 @@ class Deployment(Frozen):
     pipeline: PipelineSpec
     sites: tuple[SiteSpec, ...]
     refine: RefineSpec | None = None
+    # None: a folder. Another place has no tables before they are provisioned there.
+    bucket: Bucket | None = None
 
     @property
     def digest(self) -> str:
-        """Changes with every value in the files, also with those that the job never sees."""
+        """Changes with the place and every value in the files, also those no job ever sees."""
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:16]
 
     def job(self, layout: Layout) -> JobSpec:
@@ -48,6 +51,7 @@ def read_deployment(layout: Layout, name: str) -> Deployment:
         pipeline=pipeline,
         sites=tuple(sites_of(pipeline, load_sites(layout))),
         refine=load_refine(layout, pipeline),
+        bucket=layout.bucket,
     )
 
 
@@ -73,7 +77,7 @@ def read_or_recall(layout: Layout, name: str) -> Deployment:
         if last_good is None:
             raise
         log.warning("the files as they were last good stay in force, because %s", error)
-        return last_good
+        return last_good.model_copy(update={"bucket": layout.bucket})
 
 
 def known_pipelines(layout: Layout, only: str | None = None) -> list[PipelineSpec]:

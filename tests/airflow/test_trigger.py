@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -12,9 +13,11 @@ from airflow.triggers.base import BaseTrigger
 from millrace.core.errors import MillraceError
 from millrace.core.job import JobState
 from millrace.core.layout import Layout
+from millrace.core.store import Bucket
 from millrace_airflow.deployment import read_deployment, remember
 from millrace_airflow.ensure import Keeper, utc_now
 from millrace_airflow.triggers import BudgetTrigger, JobTrigger
+from millrace_airflow.watch import CHANGED, Watch
 from tests.airflow.fakes import InMemoryRunner
 from tests.airflow.test_ensure import edit, keeper
 
@@ -69,6 +72,15 @@ def test_a_value_that_the_job_never_sees_ends_the_shift_too(layout: Layout) -> N
         trigger(layout), lambda: edit(layout, "format: json", "format: json\npartitions: 9")
     )
     assert event["status"] == "changed"
+
+
+def test_a_stack_that_comes_up_with_its_tables_elsewhere_ends_the_shift(layout: Layout) -> None:
+    """Nothing may start before the tables are provisioned there."""
+    watched_in_folder = read_deployment(layout, "temperature").digest
+    elsewhere = replace(layout, bucket=Bucket(name="lake"))
+    ends_at = utc_now() + timedelta(hours=1)
+    assert Watch("temperature", watched_in_folder, ends_at, elsewhere).look() == CHANGED
+    assert InMemoryRunner.calls == []
 
 
 def test_a_shift_ends_by_itself(layout: Layout) -> None:

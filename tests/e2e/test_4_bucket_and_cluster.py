@@ -15,11 +15,12 @@ TASK_TIMEOUT_S = 240
 
 @pytest.fixture(scope="module")
 def moved(stack: Stack, first_words: str) -> Stack:
+    stack.make("down")
     stack.make("up", "STORE=s3", "RUNNER=standalone")
     return stack
 
 
-def test_up_moves_a_running_stack_and_says_where_it_is(moved: Stack) -> None:
+def test_a_stack_comes_up_elsewhere_and_says_where(moved: Stack) -> None:
     seen = moved.status()
     assert "s3a://" in seen["store"]
     names = {one["name"] for one in seen["processes"] if one["state"] == "running"}

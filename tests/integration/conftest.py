@@ -31,7 +31,7 @@ from millrace.local.program import Program
 from millrace.local.secrets import ensure_user
 from tests.integration.ingest_driver import IngestDriver
 from tests.integration.object_store import RunningStore
-from tests.support import free_ports, start, wait_until
+from tests.support import compile_quickly, free_ports, start, wait_until
 
 CHECKOUT = Path(__file__).parents[2]
 START_TIMEOUT_S = 60
@@ -144,6 +144,11 @@ def _read(consumer: Consumer, part: TopicPartition) -> Iterator[Message]:
             assert message.error().code() == KafkaError._PARTITION_EOF  # noqa: SLF001 - its name
             return
         yield message.key(), message.value()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _quick_jvms() -> None:
+    compile_quickly()
 
 
 @pytest.fixture(scope="session")

@@ -110,32 +110,43 @@ class IngestDriver:
             os.killpg(self.process.pid, signal.SIGKILL)
             self.wait()
 
-    def stop_between_commits(self, timeout_s: float = START_TIMEOUT_S) -> bool:
-        """Freeze the JVM after Delta's commit of a batch and before the checkpoint's."""
+    def stop_between_commits(self, layer: str, timeout_s: float = START_TIMEOUT_S) -> bool:
+        """Freeze the JVM after a batch's commit in this table and before the one that follows."""
         jvm, deadline = self.jvm, time.monotonic() + timeout_s
         while time.monotonic() < deadline:
-            self._await_delta_commit(deadline)
+            self._await_commit(layer, deadline)
             jvm.suspend()
-            if self.checkpoint.last_commit() < self.checkpoint.last_planned():
-                return self._last_written_batch() == self.checkpoint.last_planned()
+            if self._is_torn(layer):
+                return True
             jvm.resume()
         return False
 
-    def _await_delta_commit(self, deadline: float) -> None:
-        log = self._log
+    def _await_commit(self, layer: str, deadline: float) -> None:
+        log = self._log(layer)
         following = f"{max(_versions(log)) + 1:020d}.json"
         while log.modified_at(following) is None and time.monotonic() < deadline:
             time.sleep(0.0005)
 
-    def _last_written_batch(self) -> int:
-        log = self._log
+    def _is_torn(self, layer: str) -> bool:
+        """The checkpoint's commit is the last of a batch, quarantine's the one before it."""
+        planned = self.checkpoint.last_planned()
+        follower_has_it = (
+            self._last_written_batch("quarantine") == planned
+            if layer == "silver"
+            else self.checkpoint.last_commit() == planned
+        )
+        return self._last_written_batch(layer) == planned and not follower_has_it
+
+    def _last_written_batch(self, layer: str) -> int:
+        """-1 where no batch has written."""
+        log = self._log(layer)
         newest = log.read(f"{max(_versions(log)):020d}.json") or ""
         actions = [json.loads(line) for line in newest.splitlines()]
-        return int(next(a["txn"]["version"] for a in actions if "txn" in a))
+        return int(next((a["txn"]["version"] for a in actions if "txn" in a), -1))
 
-    @property
-    def _log(self) -> Objects:
-        return objects_at(f"{self.job.tables.bronze}/_delta_log", self.job.engine.bucket)
+    def _log(self, layer: str) -> Objects:
+        table = getattr(self.job.tables, layer)
+        return objects_at(f"{table}/_delta_log", self.job.engine.bucket)
 
 
 def _versions(log: Objects) -> list[int]:
