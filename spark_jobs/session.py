@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from pathlib import Path
 
 from py4j.java_gateway import JavaObject
@@ -12,9 +13,13 @@ from pyspark.sql import SparkSession
 
 from millrace.core.cluster import Cluster, cluster_settings
 from millrace.core.engine import EngineSpec
+from millrace.core.errors import MillraceError
 from millrace.core.store import java_options, spark_settings
 
 _LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
+
+_EXECUTOR_WITHIN_S = 45
+_POLL_S = 0.1
 
 _JVM_OPTIONS = (
     f"-Dlog4j2.configurationFile={_LOG_SETTINGS}",
@@ -30,6 +35,17 @@ _JVM_OPTIONS = (
     "-Dorg.apache.avro.limits.string.maxLength=67108864",
     "-Dorg.apache.avro.limits.collectionItems.maxLength=4194304",
 )
+
+
+class NoRoomError(MillraceError):
+    """A cluster that starts no executor."""
+
+    def __init__(self, engine: EngineSpec) -> None:
+        super().__init__(
+            f"the Spark cluster gave no executor of {engine.memory} within {_EXECUTOR_WITHIN_S} s:"
+            " its workers are away or full; 'millrace status' shows them, and fewer tasks at once"
+            " or a smaller resources.memory make room"
+        )
 
 
 def session_settings(name: str, engine: EngineSpec) -> dict[str, str]:
@@ -120,7 +136,21 @@ def build_session(name: str, engine: EngineSpec) -> SparkSession:
         builder = builder.config(key, value)
     session = builder.getOrCreate()
     _authenticate_callbacks(session)
+    if engine.cluster:
+        _await_executor(session, engine)
     return session
+
+
+def _await_executor(session: SparkSession, engine: EngineSpec) -> None:
+    """Spark would wait for ever for a cluster that has no room."""
+    deadline_s = time.monotonic() + _EXECUTOR_WITHIN_S
+    java = session.sparkContext._jsc.sc()  # noqa: SLF001 - PySpark has no public door to it
+    # The driver counts as one.
+    while java.getExecutorMemoryStatus().size() < 2:
+        if time.monotonic() > deadline_s:
+            session.stop()
+            raise NoRoomError(engine)
+        time.sleep(_POLL_S)
 
 
 def _authenticate_callbacks(session: SparkSession) -> None:

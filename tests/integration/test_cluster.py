@@ -81,6 +81,19 @@ def test_a_worker_that_dies_costs_and_doubles_nothing(
     assert sorted(refined) == [(part, n) for part in ends for n in range(ends[part])]
 
 
+def test_a_cluster_without_room_ends_the_job_which_says_so(
+    site: RunningSite, new_driver: NewDriver, cluster: RunningCluster
+) -> None:
+    driver = new_driver("crowded")
+    engine = driver.job.engine.model_copy(update={"cluster": cluster.cluster, "memory": "9g"})
+    driver.job = driver.job.model_copy(update={"engine": engine})
+    driver.start()
+    assert driver.wait(START_TIMEOUT_S) == 1
+    beat = driver.beat()
+    assert beat
+    assert "gave no executor of 9g" in beat.error
+
+
 def assert_secret_is_nowhere(secret_file: Path) -> None:
     assert secret_file.stat().st_mode & 0o777 == 0o600
     secret = secret_file.read_text().strip().partition("=")[2]

@@ -11,6 +11,10 @@ MASTER, WORKERS = "spark-master", ("spark-worker-1", "spark-worker-2")
 # The master's port and its page's, then two for each worker.
 PORTS_NEEDED = 2 + 2 * len(WORKERS)
 _CORES = 1
+# Executors that find room on a worker: jobs keep theirs, and tasks want some meanwhile. Numbers to
+# share by; the machine's cores and memory serve all of them.
+_ROOM = 8
+_ROOM_MEMORY = "8g"
 
 
 class Cluster(Frozen):
@@ -72,14 +76,14 @@ def master_command(java: Sequence[str], cluster: Cluster, properties: Path) -> t
 
 
 def worker_command(
-    java: Sequence[str], cluster: Cluster, properties: Path, number: int, folder: Path, memory: str
+    java: Sequence[str], cluster: Cluster, properties: Path, number: int, folder: Path
 ) -> tuple[str, ...]:
     port = cluster.port + 2 + 2 * number
     return (
         *java,
         "org.apache.spark.deploy.worker.Worker",
         *("--host", "127.0.0.1", "--port", str(port), "--webui-port", str(port + 1)),
-        *("--cores", str(_CORES), "--memory", memory, "--work-dir", str(folder)),
+        *("--cores", str(_CORES * _ROOM), "--memory", _ROOM_MEMORY, "--work-dir", str(folder)),
         *("--properties-file", str(properties)),
         cluster.url,
     )

@@ -30,7 +30,6 @@ from millrace.local.program import Program
 from millrace.state.files import make_private, write_atomic
 
 _DAEMON = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
-_EXECUTORS_MEMORY = "1g"
 
 
 def prepare_cluster(layout: Layout, cluster: Cluster) -> list[Program]:
@@ -47,7 +46,7 @@ def prepare_cluster(layout: Layout, cluster: Cluster) -> list[Program]:
     java = ("java", *_DAEMON, "-cp", f"{_spark(layout)}/jars/*")
     master = master_command(java, cluster, properties)
     workers = [
-        worker_command(java, cluster, properties, number, folder / name, _EXECUTORS_MEMORY)
+        worker_command(java, cluster, properties, number, folder / name)
         for number, name in enumerate(WORKERS)
     ]
     return [
