@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from pyarrow.parquet import ParquetFile
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
@@ -116,3 +117,19 @@ def test_a_table_with_rules_of_its_own_is_refused(
     spark.sql(f"ALTER TABLE delta.`{table}` ADD CONSTRAINT small CHECK (i < 100)")
     with pytest.raises(PySparkException, match="constraints"):
         write(rows, [output(table)])
+
+
+def test_what_is_held_in_memory_is_bounded_however_much_comes(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Parquet holds a row group until it is full, and a backlog fills many at once."""
+    noise = ", ".join(f"sha2(cast(id * 40 + {n} as string), 512)" for n in range(40))
+    table = str(tmp_path / "noise")
+    spark.sql(f"CREATE TABLE delta.`{table}` (s string, day date) USING delta PARTITIONED BY (day)")
+    rows = spark.range(0, 10_000, 1, 1).selectExpr(f"concat({noise}) s", "DATE'2026-11-18' day")
+    write(rows, [Output(table, ["s", "day"], ["s", "day"])]).commit(table, ONE)
+    (file,) = Path(table).rglob("*.parquet")
+    footer = ParquetFile(file).metadata
+    groups = [footer.row_group(n).total_byte_size for n in range(footer.num_row_groups)]
+    assert len(groups) > 1
+    assert max(groups) < 40e6

@@ -29,6 +29,8 @@ record Output(
     int when)
     implements Serializable {
   private static final int ALWAYS = -1;
+  // Held in memory for each open file until it is full: two tasks and three tables at once.
+  private static final int ROW_GROUP_BYTES = 32 << 20;
 
   /** `sources` are the row's columns, `names` the table's; `when` is true for the table's rows. */
   static Output of(
@@ -83,9 +85,13 @@ record Output(
     return "day=" + date + "/";
   }
 
-  /** What Parquet need not try: these columns repeat nothing, and nobody searches them by bounds. */
+  /**
+   * How much Parquet may hold, and what it need not try: these columns repeat nothing, and nobody
+   * searches them by bounds.
+   */
   Map<String, String> tuning() {
     Map<String, String> tuning = new HashMap<>();
+    tuning.put("parquet.block.size", String.valueOf(ROW_GROUP_BYTES));
     tuning.put("parquet.size.statistics.enabled", "false");
     for (StructField field : schema.fields()) {
       if (field.dataType() instanceof VariantType) {
