@@ -12,9 +12,12 @@ from typing import Any
 from millrace.local.program import Program
 
 
+_JAVA_OPTIONS = "JAVA_TOOL_OPTIONS"
+
+
 def compile_quickly() -> None:
-    """Every JVM that begins from here on: most end before the best code would pay."""
-    os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")
+    """Every driver that begins from here on: most end before the best code would pay."""
+    os.environ.setdefault(_JAVA_OPTIONS, "-XX:TieredStopAtLevel=1")
 
 
 def wait_until(
@@ -48,13 +51,14 @@ def _is_free(port: int) -> bool:
 
 
 def start(program: Program) -> subprocess.Popen[bytes]:
-    """As the process manager would."""
+    """As the process manager would, and so without what only drivers are told."""
+    inherited = {name: value for name, value in os.environ.items() if name != _JAVA_OPTIONS}
     program.log.parent.mkdir(parents=True, exist_ok=True)
     with program.log.open("ab") as log:
         return subprocess.Popen(
             program.command,
             cwd=program.directory,
-            env={**os.environ, **program.environment},
+            env={**inherited, **program.environment},
             stdout=log,
             stderr=subprocess.STDOUT,
             start_new_session=True,
