@@ -11,7 +11,6 @@ from typing import Any
 
 from millrace.local.program import Program
 
-
 _JAVA_OPTIONS = "JAVA_TOOL_OPTIONS"
 
 
