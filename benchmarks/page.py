@@ -97,7 +97,7 @@ def _latency(latencies: Sequence[Latency]) -> str:
     if not latencies:
         return ""
     lines = [
-        "## From sent to readable, at 10,000 messages a second\n",
+        "## From sent to readable, at 10,000 messages a second and a trigger of 0.5 s\n",
         "| run | table | p50 ms | p95 ms | p99 ms | max ms | cores used | peak MB |",
         "|---|---|---:|---:|---:|---:|---:|---:|",
     ]
