@@ -118,22 +118,16 @@ def offsets_in(driver: IngestDriver, layer: str) -> list[tuple[int, int]]:
 def assert_survives_kills(site: RunningSite, driver: IngestDriver) -> None:
     topic = driver.job.pipeline
     with Producing(site, topic) as producing:
-        for kill in (kill_behind_bronze, kill_jvm, kill_python, kill_both, kill_behind_silver):
+        kill_torn(driver, "bronze")
+        for kill in (kill_jvm, kill_python, kill_both):
             kill(driver)
+        kill_torn(driver, "silver")
     driver.start()
     wait_until(lambda: driver.delta.count() >= producing.sent, START_TIMEOUT_S)
     assert driver.stop() == 0
     ends = broker_ends(site, topic)
     assert_each_once(table_rows(driver.delta), producing.sent, ends)
     assert_each_refined_once(driver, ends)
-
-
-def kill_behind_bronze(driver: IngestDriver) -> None:
-    kill_torn(driver, "bronze")
-
-
-def kill_behind_silver(driver: IngestDriver) -> None:
-    kill_torn(driver, "silver")
 
 
 def kill_torn(driver: IngestDriver, layer: str) -> None:
