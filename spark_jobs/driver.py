@@ -113,7 +113,6 @@ def _site_query(
             .writeStream.queryName(f"{job.pipeline}/{site.site}")
             .foreachBatch(sink)
             .option("checkpointLocation", site.checkpoint)
-            .trigger(processingTime=f"{int(job.trigger_s * 1000)} milliseconds")
             .start()
         )
 

@@ -11,6 +11,8 @@ from millrace.core.job import JobSpec, SiteInput
 from millrace.core.lag import Partition, start_after
 from spark_jobs.broker import Broker
 
+# See jvm/src/millrace/kafka.
+FORMAT = "millrace.kafka.Source"
 # A broker that is away is found to be so in seconds; a site's own `client:` settings go first.
 _PATIENCE = {
     "kafka.default.api.timeout.ms": "15000",
@@ -26,8 +28,9 @@ def read_site(spark: SparkSession, job: JobSpec, site: SiteInput, begin: str) ->
         "subscribe": ",".join(site.topics),
         "startingOffsets": begin,
         "maxOffsetsPerTrigger": str(job.rows_per_batch),
+        "paceMs": str(int(job.trigger_s * 1000)),
     }
-    return spark.readStream.format("kafka").options(**options).load()
+    return spark.readStream.format(FORMAT).options(**options).load()
 
 
 def beginning(spark: SparkSession, job: JobSpec, site: SiteInput) -> str:
@@ -60,6 +63,7 @@ def whole_records(pipeline: str, site: SiteInput) -> dict[str, str]:
         **{f"kafka.{key}": value for key, value in site.kafka.items()},
         "failOnDataLoss": "true",
         "includeHeaders": "true",
+        "kafkaConsumer.pollTimeoutMs": "30000",
         "groupIdPrefix": f"millrace-{pipeline}",
         "fetchOffset.numRetries": "1",
     }

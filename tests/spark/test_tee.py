@@ -22,8 +22,12 @@ COLUMNS = {
     "on": "date",
     "none": "string",
     "v": "variant",
+    "raw": "binary",
+    "names": "array<string>",
+    "headers": "array<struct<key:string,value:binary>>",
     "day": "date",
 }
+UNBOUNDED = ("b", "v", "raw", "names", "headers", "day")
 ONE = Batch("one", 0)
 
 
@@ -36,17 +40,23 @@ def rows(spark: SparkSession) -> DataFrame:
         "id * 4000000000 l",
         "if(id % 5 = 0, null, id / 8 - 50) d",
         "id % 2 = 0 b",
-        "timestamp_micros(1763467200123456 + id * 1777) at",
+        "if(id % 99 = 0, TIMESTAMP'0001-01-01', timestamp_micros(1763467200123456 + id * 1777)) at",
         "date_add(DATE'1969-12-01', cast(id as int)) on",
         "cast(null as string) none",
-        "parse_json(concat('{\"n\":', id, '}')) v",
+        "if(id % 11 = 0, null, parse_json(concat('{\"n\":', id, '}'))) v",
+        "if(id % 13 = 0, null, cast(repeat('x', cast(id % 3 as int)) as binary)) raw",
+        "case id % 4 when 0 then null when 1 then array() when 2 then array('one', null)"
+        " else array(cast(id as string)) end names",
+        "case id % 4 when 0 then null when 1 then array() when 2 then array(null,"
+        " named_struct('key', 'k', 'value', cast(null as binary))) else array(named_struct("
+        "'key', cast(id as string), 'value', encode(cast(id as string), 'UTF-8'))) end headers",
         "if(id < 600, DATE'2026-11-18', DATE'2026-11-19') day",
     )
 
 
 def make(spark: SparkSession, table: Path, *more: str) -> str:
     declared = ", ".join([*(f"`{name}` {kind}" for name, kind in COLUMNS.items()), *more])
-    counted = ",".join(name for name in COLUMNS if name not in ("b", "v", "day"))
+    counted = ",".join(name for name in COLUMNS if name not in UNBOUNDED)
     spark.sql(
         f"CREATE TABLE delta.`{table}` ({declared}) USING delta PARTITIONED BY (day)"
         f" TBLPROPERTIES ('delta.dataSkippingStatsColumns' = '{counted}')"

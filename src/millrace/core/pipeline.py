@@ -30,7 +30,7 @@ class Resources(Frozen):
     """What a job may use."""
 
     memory: Annotated[str, Field(pattern=r"^[1-9]\d*[mg]$")] = "768m"
-    rows_per_batch: Annotated[int, Field(ge=1)] = 1_000_000
+    rows_per_batch: Annotated[int, Field(ge=1)] = 2_000_000
 
 
 class Keep(Frozen):

@@ -5,13 +5,8 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
-import org.apache.hadoop.mapreduce.TaskAttemptContext;
-import org.apache.parquet.hadoop.ParquetFileReader;
 import org.apache.parquet.hadoop.metadata.ParquetMetadata;
-import org.apache.parquet.hadoop.util.HadoopInputFile;
-import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.execution.datasources.OutputWriter;
-import org.apache.spark.sql.execution.datasources.OutputWriterFactory;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 
 /** A data file of one table and one day while it is written. */
 final class OpenFile {
@@ -20,26 +15,24 @@ final class OpenFile {
   private final String name;
   private final Path path;
   private final Configuration settings;
-  private final OutputWriter writer;
+  private final RowGroups groups;
 
-  OpenFile(
-      Output output, String day, String name, OutputWriterFactory files, TaskAttemptContext task) {
+  OpenFile(Output output, String day, String name, Configuration settings) throws IOException {
     this.output = output;
     this.day = day;
-    this.name = Output.folder(day) + name + files.getFileExtension(task);
+    this.name = Output.folder(day) + name;
     this.path = new Path(output.table(), this.name);
-    this.settings = task.getConfiguration();
-    this.writer = files.newInstance(path.toString(), output.schema(), task);
+    this.settings = settings;
+    this.groups = new RowGroups(path, output, settings);
   }
 
-  void write(InternalRow row) {
-    writer.write(row);
+  void write(UnsafeRow row) throws IOException {
+    groups.write(row);
   }
 
   NewFile close() throws IOException {
-    writer.close();
+    ParquetMetadata footer = groups.close();
     FileStatus status = fileSystem().getFileStatus(path);
-    ParquetMetadata footer = footer(status);
     return new NewFile(
         output.number(),
         this.name,
@@ -53,22 +46,14 @@ final class OpenFile {
   /** After a failure: no commit will ever name it. */
   void discard() {
     try {
-      writer.close();
-    } catch (Throwable unfinished) {
-      // It is deleted all the same, and the failure itself is told by whoever saw it. Scala's
-      // writers throw what they do not declare.
+      groups.release();
+    } catch (IOException unfinished) {
+      // It is deleted all the same, and the failure itself is told by whoever saw it.
     }
     try {
       fileSystem().delete(path, false);
     } catch (IOException stays) {
       // Vacuum finds it.
-    }
-  }
-
-  private ParquetMetadata footer(FileStatus status) throws IOException {
-    try (ParquetFileReader reader =
-        ParquetFileReader.open(HadoopInputFile.fromStatus(status, settings))) {
-      return reader.getFooter();
     }
   }
 

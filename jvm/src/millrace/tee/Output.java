@@ -2,13 +2,11 @@ package millrace.tee;
 
 import java.io.Serializable;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
+import org.apache.parquet.column.ParquetProperties;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.ProjectingInternalRow;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.constraints.Constraints;
@@ -16,7 +14,6 @@ import org.apache.spark.sql.types.BinaryType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.types.VariantType;
-import scala.jdk.javaapi.CollectionConverters;
 
 /** A table, and what it takes of each row. */
 record Output(
@@ -24,13 +21,11 @@ record Output(
     String table,
     StructType schema,
     Set<String> counted,
-    List<Object> ordinals,
+    int[] ordinals,
     int day,
     int when)
     implements Serializable {
   private static final int ALWAYS = -1;
-  // Held in memory for each open file until it is full: two tasks and three tables at once.
-  private static final int ROW_GROUP_BYTES = 32 << 20;
 
   /** `sources` are the row's columns, `names` the table's; `when` is true for the table's rows. */
   static Output of(
@@ -45,7 +40,7 @@ record Output(
     refuseWhatIsNotKnown(table, now);
     StructType whole = now.metadata().dataSchema();
     List<StructField> fields = new ArrayList<>();
-    List<Object> ordinals = new ArrayList<>();
+    List<Integer> ordinals = new ArrayList<>();
     for (int one = 0; one < names.size(); one++) {
       if (whole.getFieldIndex(names.get(one)).isDefined()) {
         fields.add(whole.apply(names.get(one)));
@@ -57,7 +52,7 @@ record Output(
         table,
         new StructType(fields.toArray(StructField[]::new)),
         new HashSet<>(List.of(now.statCollectionLogicalSchema().fieldNames())),
-        ordinals,
+        ordinals.stream().mapToInt(Integer::intValue).toArray(),
         row.fieldIndex(sources.get(names.indexOf("day"))),
         when == null ? ALWAYS : row.fieldIndex(when));
   }
@@ -77,34 +72,24 @@ record Output(
     return when == ALWAYS || row.getBoolean(when);
   }
 
-  ProjectingInternalRow projection() {
-    return ProjectingInternalRow.apply(schema, CollectionConverters.asScala(ordinals).toSeq());
-  }
-
   static String folder(String date) {
     return "day=" + date + "/";
   }
 
-  /**
-   * How much Parquet may hold, and what it need not try: these columns repeat nothing, and nobody
-   * searches them by bounds.
-   */
-  Map<String, String> tuning() {
-    Map<String, String> tuning = new HashMap<>();
-    tuning.put("parquet.block.size", String.valueOf(ROW_GROUP_BYTES));
-    tuning.put("parquet.size.statistics.enabled", "false");
+  /** What Parquet need not try: these columns repeat nothing, and nobody looks for their bounds. */
+  ParquetProperties properties() {
+    ParquetProperties.Builder properties = ParquetProperties.builder().withSizeStatisticsEnabled(false);
     for (StructField field : schema.fields()) {
       if (field.dataType() instanceof VariantType) {
-        plain(tuning, field.name() + ".value");
+        plain(properties, field.name() + ".value");
       } else if (field.dataType() instanceof BinaryType && !field.name().equals("key")) {
-        plain(tuning, field.name());
+        plain(properties, field.name());
       }
     }
-    return tuning;
+    return properties.build();
   }
 
-  private static void plain(Map<String, String> tuning, String column) {
-    tuning.put("parquet.enable.dictionary#" + column, "false");
-    tuning.put("parquet.column.statistics.enabled#" + column, "false");
+  private static void plain(ParquetProperties.Builder properties, String column) {
+    properties.withDictionaryEncoding(column, false).withStatisticsEnabled(column, false);
   }
 }

@@ -9,17 +9,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import org.apache.hadoop.conf.Configuration;
-import org.apache.hadoop.mapreduce.JobID;
-import org.apache.hadoop.mapreduce.TaskAttemptContext;
-import org.apache.hadoop.mapreduce.TaskAttemptID;
-import org.apache.hadoop.mapreduce.TaskID;
-import org.apache.hadoop.mapreduce.TaskType;
-import org.apache.hadoop.mapreduce.task.TaskAttemptContextImpl;
 import org.apache.spark.TaskContext;
-import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.ProjectingInternalRow;
-import org.apache.spark.sql.execution.datasources.OutputWriterFactory;
-import org.apache.spark.sql.execution.datasources.parquet.ParquetWriteSupport;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 
 /** One task's rows into the files of one table, in the order in which they come. */
 final class TaskWriter {
@@ -27,37 +18,23 @@ final class TaskWriter {
   private static final int MOST_OPEN = 16;
 
   private final Output output;
-  private final OutputWriterFactory files;
-  private final TaskAttemptContext task;
-  private final ProjectingInternalRow projection;
+  private final Configuration settings;
   private final Map<Integer, OpenFile> open = new LinkedHashMap<>(MOST_OPEN, 0.75f, true);
   private final List<OpenFile> all = new ArrayList<>();
   private final List<NewFile> done = new ArrayList<>();
   private int latestDay;
   private OpenFile latest;
 
-  TaskWriter(Output output, OutputWriterFactory files, Configuration settings) {
+  TaskWriter(Output output, Configuration settings) {
     this.output = output;
-    this.files = files;
-    this.projection = output.projection();
-    Configuration own = new Configuration(settings);
-    ParquetWriteSupport.setSchema(output.schema(), own);
-    output.tuning().forEach(own::set);
-    this.task = attempt(own);
+    this.settings = settings;
   }
 
-  private static TaskAttemptContext attempt(Configuration settings) {
-    TaskContext now = TaskContext.get();
-    TaskID id = new TaskID(new JobID("millrace", now.stageId()), TaskType.REDUCE, now.partitionId());
-    return new TaskAttemptContextImpl(settings, new TaskAttemptID(id, now.attemptNumber()));
-  }
-
-  void write(InternalRow row) throws IOException {
+  void write(UnsafeRow row) throws IOException {
     if (!output.takes(row)) {
       return;
     }
-    projection.project(row);
-    fileOf(row.getInt(output.day())).write(projection);
+    fileOf(row.getInt(output.day())).write(row);
   }
 
   List<NewFile> close() throws IOException {
@@ -79,7 +56,7 @@ final class TaskWriter {
       latestDay = day;
       if (latest == null) {
         makeRoom();
-        latest = new OpenFile(output, LocalDate.ofEpochDay(day).toString(), name(), files, task);
+        latest = new OpenFile(output, LocalDate.ofEpochDay(day).toString(), name(), settings);
         open.put(day, latest);
         all.add(latest);
       }
@@ -96,6 +73,6 @@ final class TaskWriter {
   }
 
   private static String name() {
-    return String.format("part-%05d-%s.c000", TaskContext.getPartitionId(), UUID.randomUUID());
+    return String.format("part-%05d-%s.c000.snappy.parquet", TaskContext.getPartitionId(), UUID.randomUUID());
   }
 }

@@ -1,23 +1,17 @@
 package millrace.tee;
 
-import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import org.apache.hadoop.fs.Path;
-import org.apache.hadoop.mapreduce.Job;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.delta.DeltaLog;
-import org.apache.spark.sql.delta.shims.VariantShreddingShims;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SQLExecution;
-import org.apache.spark.sql.execution.datasources.OutputWriterFactory;
-import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
 import org.apache.spark.util.SerializableConfiguration;
 import scala.Option;
-import scala.collection.immutable.Map;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
@@ -40,7 +34,7 @@ public final class Tee {
     outputs.add(Output.of(outputs.size(), table, log, rows.schema(), names, sources, when));
   }
 
-  public Written write() throws IOException {
+  public Written write() {
     QueryExecution plan = ((org.apache.spark.sql.classic.Dataset<Row>) rows).queryExecution();
     List<NewFile> files = writeFiles(plan, task());
     Collection<Row> counts = CollectionConverters.asJavaCollection(plan.observedMetrics().values());
@@ -55,15 +49,9 @@ public final class Tee {
         () -> plan.toRdd().toJavaRDD().mapPartitions(task).collect());
   }
 
-  private TeeTask task() throws IOException {
-    Job job = Job.getInstance(session.sessionState().newHadoopConf());
-    // Delta's readers know shredded variants only where a table says so.
-    Map<String, String> options =
-        VariantShreddingShims.getVariantInferShreddingSchemaOptions(false);
-    // The schema is each output's own, and set where its files are opened.
-    OutputWriterFactory files =
-        new ParquetFileFormat().prepareWrite(session, job, options, rows.schema());
-    return new TeeTask(
-        List.copyOf(outputs), files, new SerializableConfiguration(job.getConfiguration()));
+  private TeeTask task() {
+    SerializableConfiguration settings =
+        new SerializableConfiguration(session.sessionState().newHadoopConf());
+    return new TeeTask(List.copyOf(outputs), settings);
   }
 }

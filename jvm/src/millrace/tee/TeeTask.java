@@ -6,18 +6,17 @@ import java.util.Iterator;
 import java.util.List;
 import org.apache.spark.api.java.function.FlatMapFunction;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.execution.datasources.OutputWriterFactory;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.util.SerializableConfiguration;
 
 /** What one task does: each of its rows past every output. */
-record TeeTask(
-    List<Output> outputs, OutputWriterFactory files, SerializableConfiguration settings)
+record TeeTask(List<Output> outputs, SerializableConfiguration settings)
     implements FlatMapFunction<Iterator<InternalRow>, NewFile> {
 
   @Override
   public Iterator<NewFile> call(Iterator<InternalRow> rows) throws IOException {
     List<TaskWriter> writers =
-        outputs.stream().map(one -> new TaskWriter(one, files, settings.value())).toList();
+        outputs.stream().map(one -> new TaskWriter(one, settings.value())).toList();
     try {
       return writeAll(rows, writers);
     } catch (Throwable failure) {
@@ -29,7 +28,7 @@ record TeeTask(
   private static Iterator<NewFile> writeAll(Iterator<InternalRow> rows, List<TaskWriter> writers)
       throws IOException {
     while (rows.hasNext()) {
-      InternalRow row = rows.next();
+      UnsafeRow row = (UnsafeRow) rows.next();
       for (TaskWriter writer : writers) {
         writer.write(row);
       }

@@ -1,0 +1,87 @@
+package millrace.kafka;
+
+import java.time.Duration;
+import org.apache.spark.sql.connector.read.InputPartition;
+import org.apache.spark.sql.connector.read.PartitionReaderFactory;
+import org.apache.spark.sql.connector.read.streaming.MicroBatchStream;
+import org.apache.spark.sql.connector.read.streaming.Offset;
+import org.apache.spark.sql.connector.read.streaming.ReadLimit;
+import org.apache.spark.sql.connector.read.streaming.SupportsAdmissionControl;
+
+/**
+ * What to read is Spark's to say; when to look is said here: so often, or at once while there is
+ * more than a batch may hold. Spark's trigger would let a backlog wait for the next full interval.
+ */
+final class Stream implements MicroBatchStream, SupportsAdmissionControl {
+  private final MicroBatchStream spark;
+  private final long paceNanos;
+  private long lookedAt;
+  private boolean isBehind = true;
+
+  Stream(MicroBatchStream spark, Duration pace) {
+    this.spark = spark;
+    this.paceNanos = pace.toNanos();
+  }
+
+  /** The begin again means that there is nothing new; Spark asks again in a moment. */
+  @Override
+  public Offset latestOffset(Offset begin, ReadLimit limit) {
+    long now = System.nanoTime();
+    if (!isBehind && now - lookedAt < paceNanos) {
+      return begin;
+    }
+    lookedAt = now;
+    Offset end = admission().latestOffset(begin, limit);
+    isBehind = !end.equals(reportLatestOffset());
+    return end;
+  }
+
+  @Override
+  public PartitionReaderFactory createReaderFactory() {
+    return new SpanReaders();
+  }
+
+  @Override
+  public InputPartition[] planInputPartitions(Offset begin, Offset end) {
+    return spark.planInputPartitions(begin, end);
+  }
+
+  @Override
+  public Offset initialOffset() {
+    return spark.initialOffset();
+  }
+
+  @Override
+  public Offset latestOffset() {
+    return spark.latestOffset();
+  }
+
+  @Override
+  public ReadLimit getDefaultReadLimit() {
+    return admission().getDefaultReadLimit();
+  }
+
+  @Override
+  public Offset reportLatestOffset() {
+    return admission().reportLatestOffset();
+  }
+
+  private SupportsAdmissionControl admission() {
+    return (SupportsAdmissionControl) spark;
+  }
+
+  @Override
+  public Offset deserializeOffset(String json) {
+    return spark.deserializeOffset(json);
+  }
+
+  @Override
+  public void commit(Offset end) {
+    spark.commit(end);
+  }
+
+  @Override
+  public void stop() {
+    spark.stop();
+  }
+}
