@@ -9,17 +9,14 @@ from typing import Annotated
 
 import typer
 
-from millrace.cli.maintain_table import plan_lines, result_lines
-from millrace.cli.output import Json, print_json, print_line
-from millrace.cli.pipelines import find_pipeline, show_progress
-from millrace.core.job import plan_engine
-from millrace.core.layout import Layout
-from millrace.core.maintenance.plan import TablePlan, plan_table
-from millrace.core.maintenance.settings import MaintenanceSettings
-from millrace.core.maintenance.task import MaintainResult, MaintainSpec
-from millrace.core.pipeline import PipelineSpec
+from millrace.cli.output import Json, print_json, print_line, show_progress
+from millrace.core.maintenance.lines import plan_lines, result_lines
+from millrace.core.maintenance.plan import TablePlan
+from millrace.core.maintenance.task import MaintainResult
 from millrace.settings import Settings
-from millrace.state.objects import objects_at
+from millrace.tasks.maintain import maintain as run
+from millrace.tasks.maintain import make_plans
+from millrace.tasks.pipelines import find_pipeline
 
 
 class Layer(StrEnum):
@@ -44,49 +41,8 @@ def maintain(
     if plan_only:
         _show(as_json, {"plans": [_brief(plan) for plan in plans]}, plan_lines(plans))
         return
-    result = _run(layout, pipeline, plans)
+    result = run(layout, pipeline, plans, show_progress)
     _show(as_json, _brief(result), result_lines(result))
-
-
-def make_plans(
-    layout: Layout, pipeline: PipelineSpec, only: str | None, now: datetime
-) -> list[TablePlan]:
-    # The engine is imported by the command that needs it.
-    from millrace.lake.table_log import read_log
-    from millrace.lake.tables import NoTableError, open_table
-
-    settings = MaintenanceSettings()
-    plans = []
-    for layer, location in layout.tables(pipeline.table):
-        if only not in (None, layer):
-            continue
-        try:
-            table = open_table(location, layout.bucket)
-        except NoTableError:
-            # Only bronze is there from the beginning.
-            if layer in (only, Layer.BRONZE):
-                raise
-            continue
-        log = read_log(table, objects_at(location, layout.bucket), settings.vacuum_after)
-        keep = getattr(pipeline.keep, layer)
-        plans.append(plan_table(layer, location, log, keep, now, settings))
-    return plans
-
-
-def _run(layout: Layout, pipeline: PipelineSpec, plans: list[TablePlan]) -> MaintainResult:
-    from millrace.local.tasks import new_task_folder, run_task
-
-    needed = tuple(plan for plan in plans if plan.actions)
-    if not needed:
-        return MaintainResult()
-    task = MaintainSpec(
-        pipeline=pipeline.name,
-        engine=plan_engine(pipeline, layout),
-        tables=layout.tables(pipeline.table),
-        folder=new_task_folder(layout, pipeline.name, "maintain"),
-        plans=needed,
-    )
-    return run_task(layout, "spark_jobs.maintain", task, MaintainResult, show_progress)
 
 
 def _brief(model: TablePlan | MaintainResult) -> object:

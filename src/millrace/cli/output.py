@@ -19,3 +19,7 @@ def print_line(text: str) -> None:
     """One line to whoever reads, at once also through a pipe."""
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
+
+
+def show_progress(line: str) -> None:
+    sys.stderr.write(line + "\n")

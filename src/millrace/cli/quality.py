@@ -10,19 +10,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from millrace.cli.output import Json, print_json
-from millrace.cli.pipelines import find_pipeline, show_progress
-from millrace.core.columns import resolve_columns
+from millrace.cli.output import Json, print_json, show_progress
 from millrace.core.errors import MillraceError
-from millrace.core.job import plan_engine
-from millrace.core.layout import Layout
-from millrace.core.pipeline import PipelineSpec
-from millrace.core.quality.compiled import judged_columns
-from millrace.core.quality.task import QualityResult, QualitySpec
+from millrace.core.quality.task import QualityResult
 from millrace.core.quality.verdict import SEVERITIES, Outcome
 from millrace.core.refine import Severity
 from millrace.settings import Settings
-from millrace.specs.refining import load_quality
+from millrace.tasks.pipelines import find_pipeline
+from millrace.tasks.quality import check_rows
 
 FAILED = 1
 
@@ -47,7 +42,8 @@ def quality(
     """
     layout = Settings.from_env(os.environ).layout
     pipeline = find_pipeline(layout, name)
-    result = _run(layout, pipeline, (from_version, to_version), _severity(fail_on))
+    versions = (from_version, to_version)
+    result = check_rows(layout, pipeline, versions, _severity(fail_on), show_progress)
     if as_json:
         shown = {"passed": result.passed, "worst": result.worst}
         print_json({**shown, **result.model_dump(mode="json")})
@@ -55,39 +51,6 @@ def quality(
         show(result, Console(highlight=False))
     if not result.passed:
         raise typer.Exit(FAILED)
-
-
-def _run(
-    layout: Layout,
-    pipeline: PipelineSpec,
-    versions: tuple[int | None, int | None],
-    fail_on: Severity,
-) -> QualityResult:
-    # The engine is imported by the command that needs it.
-    from millrace.local.tasks import new_task_folder, run_task
-    from millrace.state.checked import read_checked, remember
-
-    if load_quality(layout, pipeline) is None or pipeline.quality is None:
-        raise MillraceError(
-            f"pipeline {pipeline.name!r} has no suite; write 'quality: expectations/<name>.json'"
-            f" into {layout.pipelines / pipeline.name}.yaml"
-        )
-    state = layout.quality(pipeline.name)
-    task = QualitySpec(
-        pipeline=pipeline.name,
-        engine=plan_engine(pipeline, layout),
-        tables=layout.tables(pipeline.table),
-        folder=new_task_folder(layout, pipeline.name, "quality"),
-        suite=layout.home / pipeline.quality,
-        columns=tuple(judged_columns(resolve_columns(pipeline.columns))),
-        checked=read_checked(state),
-        from_version=versions[0],
-        to_version=versions[1],
-        fail_on=fail_on,
-    )
-    result = run_task(layout, "spark_jobs.quality", task, QualityResult, show_progress)
-    remember(state, result.checked, task.folder)
-    return result
 
 
 def _severity(text: str) -> Severity:

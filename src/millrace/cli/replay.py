@@ -3,29 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Annotated
 
 import typer
 
-from millrace.cli.output import Json, print_json, print_line
-from millrace.cli.pipelines import choose, find_pipeline, plan_job, show_progress
-from millrace.core.instants import first_kept_day, latest_of, parse_instant
-from millrace.core.job import JobSpec, SiteInput
-from millrace.core.layout import Layout
-from millrace.core.pipeline import PipelineSpec
-from millrace.core.ranges import Ranges, count, show
-from millrace.core.replay import (
-    Asked,
-    Origin,
-    PartResult,
-    ReplayResult,
-    ReplaySpec,
-    check_asked,
-)
+from millrace.cli.output import Json, print_json, print_line, show_progress
+from millrace.core.instants import parse_instant
+from millrace.core.replay import Asked, Origin, ReplayResult
+from millrace.core.replay_lines import result_lines
 from millrace.settings import Settings
+from millrace.tasks.replay import plan_replay
+from millrace.tasks.replay import replay as run
 
 _INCOMPLETE = 1
 
@@ -86,31 +75,14 @@ def replay(
       millrace replay temperature --source bronze --from 2026-11-18
     """
     layout = Settings.from_env(os.environ).layout
-    pipeline = find_pipeline(layout, name)
     asked = _asked(since, until, first, last)
-    job = plan_job(layout, pipeline)
-    inputs = choose_inputs(job, site or [], topic or [])
-    check_asked(asked, len(inputs) == len(inputs[0].topics) == len(partition or []) == 1)
-    task = _plan(layout, pipeline, job, inputs).model_copy(
-        update={
-            "asked": asked,
-            "partitions": tuple(partition) if partition else None,
-            "origin": source.value,
-            "dry_run": dry_run,
-        }
-    )
-    result = _run(layout, task)
+    task = plan_replay(
+        layout, name, asked, source.value, site or (), topic or (), partition or ()
+    ).model_copy(update={"dry_run": dry_run})
+    result = run(layout, task, show_progress)
     _show(result, task.origin, as_json=as_json)
     if not result.is_complete:
         raise typer.Exit(_INCOMPLETE)
-
-
-def choose_inputs(job: JobSpec, sites: list[str], topics: list[str]) -> tuple[SiteInput, ...]:
-    """The pipeline's sites and topics, or those of them that are named."""
-    chosen = choose("site", sites, [site.site for site in job.inputs])
-    named = choose("topic", topics, list(job.inputs[0].topics))
-    kept = (site for site in job.inputs if site.site in chosen)
-    return tuple(site.model_copy(update={"topics": named}) for site in kept)
 
 
 def _asked(since: str | None, until: str | None, first: int | None, last: int | None) -> Asked:
@@ -122,73 +94,9 @@ def _asked(since: str | None, until: str | None, first: int | None, last: int | 
     )
 
 
-def _plan(
-    layout: Layout, pipeline: PipelineSpec, job: JobSpec, inputs: tuple[SiteInput, ...]
-) -> ReplaySpec:
-    from millrace.local.tasks import new_task_folder
-
-    keep, now = pipeline.keep, datetime.now(UTC)
-    return ReplaySpec(
-        pipeline=pipeline.name,
-        engine=job.engine,
-        tables=job.tables,
-        folder=new_task_folder(layout, pipeline.name, "replay"),
-        inputs=inputs,
-        refine=job.refine,
-        bronze_from=first_kept_day(keep.bronze, now),
-        refined_from=latest_of(*(first_kept_day(k, now) for k in (keep.silver, keep.quarantine))),
-    )
-
-
-def _run(layout: Layout, task: ReplaySpec) -> ReplayResult:
-    from millrace.local.tasks import run_task
-
-    return run_task(layout, "spark_jobs.replay", task, ReplayResult, show_progress)
-
-
 def _show(result: ReplayResult, origin: Origin, *, as_json: bool) -> None:
     if as_json:
         print_json({**result.model_dump(mode="json"), "complete": result.is_complete})
         return
-    for part in result.parts:
-        print_line(_part_line(part))
-        for line in _details(part):
-            print_line(f"  {line}")
-    print_line(_summary(result, origin))
-
-
-def _part_line(part: PartResult) -> str:
-    span = f"{part.looked_at} {part.records} records" if part.looked_at else "nothing to look at"
-    return f"{part.part}  {span}"
-
-
-def _details(part: PartResult) -> Iterator[str]:
-    yield from _listed("missing in bronze", part.missing_bronze)
-    yield from _listed("missing in silver and quarantine", part.missing_refined)
-    yield from _listed("gone: deleted by the broker, and not in bronze", part.gone)
-    yield from _listed("left to the running job", part.left)
-
-
-def _listed(what: str, ranges: Ranges) -> Iterator[str]:
-    if ranges:
-        yield f"{what}: {count(ranges)} {show(ranges)}"
-
-
-def _summary(result: ReplayResult, origin: Origin) -> str:
-    lost = "" if result.is_complete else "; INCOMPLETE: some offsets are gone"
-    missing = result.missing("bronze") + result.missing("refined")
-    if not missing:
-        return f"nothing is missing{lost}"
-    if result.dry_run:
-        layers = {
-            "bronze": result.missing("bronze") if origin == "kafka" else 0,
-            "silver and quarantine": result.missing("refined"),
-        }
-        return f"would add {_counts(layers)}{lost}"
-    return f"added {_counts(result.added)}{lost}"
-
-
-def _counts(rows: dict[str, int]) -> str:
-    return (
-        ", ".join(f"{number} to {layer}" for layer, number in rows.items() if number) or "nothing"
-    )
+    for line in result_lines(result, origin):
+        print_line(line)

@@ -8,13 +8,13 @@ from typing import Annotated
 
 import typer
 
-from millrace.cli.output import Json, print_json, print_line
-from millrace.cli.pipelines import find_pipeline, plan_job, show_progress
-from millrace.core.continuity import ContinuityResult, ContinuitySpec, PartState
-from millrace.core.instants import first_kept_day, latest_of, parse_day
-from millrace.core.layout import Layout
+from millrace.cli.output import Json, print_json, print_line, show_progress
+from millrace.core.continuity import ContinuityResult, PartState
+from millrace.core.instants import parse_day
 from millrace.core.ranges import count
 from millrace.settings import Settings
+from millrace.tasks.verify import plan_verify
+from millrace.tasks.verify import verify as run
 
 _ALARMS = 1
 
@@ -44,7 +44,8 @@ def verify(
       millrace verify temperature --since 2026-11-17 --json
     """
     layout = Settings.from_env(os.environ).layout
-    result = _run(layout, _plan(layout, name, since, datetime.now(UTC)))
+    from_day = parse_day("--since", since) if since else None
+    result = run(layout, plan_verify(layout, name, from_day, datetime.now(UTC)), show_progress)
     if as_json:
         print_json({**result.model_dump(mode="json"), "whole": result.is_whole})
     else:
@@ -52,30 +53,6 @@ def verify(
             print_line(line)
     if not result.is_whole:
         raise typer.Exit(_ALARMS)
-
-
-def _plan(layout: Layout, name: str, since: str | None, now: datetime) -> ContinuitySpec:
-    from millrace.local.tasks import new_task_folder
-
-    pipeline = find_pipeline(layout, name)
-    job, keep = plan_job(layout, pipeline), pipeline.keep
-    asked = parse_day("--since", since) if since else None
-    return ContinuitySpec(
-        pipeline=name,
-        engine=job.engine,
-        tables=job.tables,
-        folder=new_task_folder(layout, name, "verify"),
-        inputs=job.inputs,
-        is_refined=job.refine is not None,
-        bronze_from=latest_of(asked, first_kept_day(keep.bronze, now)),
-        refined_from=latest_of(*(first_kept_day(k, now) for k in (keep.silver, keep.quarantine))),
-    )
-
-
-def _run(layout: Layout, task: ContinuitySpec) -> ContinuityResult:
-    from millrace.local.tasks import run_task
-
-    return run_task(layout, "spark_jobs.continuity", task, ContinuityResult, show_progress)
 
 
 def _lines(result: ContinuityResult) -> list[str]:

@@ -61,3 +61,17 @@ def check_days(first: date, last: date, kept_from: date | None, today: date) -> 
 
 def settled_rows(first: date, last: date, ends: Mapping[str, Offsets]) -> str:
     return f"{between_days(first, last)} AND {below(ends)}"
+
+
+def result_lines(result: BackfillResult) -> list[str]:
+    verb = "would be" if result.dry_run else "is"
+    before = {day.day: day for day in result.before}
+    lines = [_line(before.get(after.day, DayRows(day=after.day)), after) for after in result.after]
+    table = f"{'day':<12}{'bronze':>12}  {'silver':<28}{'quarantine':<28}"
+    return [f"before -> as it {verb} now", table, *lines] if lines else ["no rows on these days"]
+
+
+def _line(before: DayRows, after: DayRows) -> str:
+    silver = f"{before.silver} -> {after.silver}"
+    quarantine = f"{before.quarantine} -> {after.quarantine}"
+    return f"{after.day!s:<12}{after.bronze:>12}  {silver:<28}{quarantine:<28}"

@@ -1,8 +1,7 @@
-"""Finds the pipeline a command's argument names, and what a task needs of it."""
+"""Finds the pipeline that a name means, and what a task needs of it."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
 from millrace.core.errors import MillraceError
@@ -35,7 +34,3 @@ def choose(what: str, named: Sequence[str], known: Sequence[str]) -> tuple[str, 
             listed = ", ".join(known) or "none"
             raise MillraceError(f"there is no {what} {name!r}; {guess}there are: {listed}")
     return tuple(named) or tuple(known)
-
-
-def show_progress(line: str) -> None:
-    sys.stderr.write(line + "\n")

@@ -1,0 +1,50 @@
+"""A backfill: some days of silver and quarantine, made anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date, datetime
+
+from millrace.core.backfill import BackfillResult, BackfillSpec, check_days
+from millrace.core.errors import MillraceError
+from millrace.core.instants import first_kept_day, latest_of
+from millrace.core.job import JobSpec
+from millrace.core.layout import Layout
+from millrace.state.mailbox import Mailbox
+from millrace.tasks.pipelines import find_pipeline, plan_job
+from millrace.tasks.run import new_task_folder, run_task
+
+
+def plan_backfill(
+    layout: Layout, name: str, first: date, last: date, now: datetime, *, dry_run: bool
+) -> BackfillSpec:
+    pipeline = find_pipeline(layout, name)
+    job = plan_job(layout, pipeline)
+    if job.refine is None:
+        raise MillraceError(f"pipeline {name!r} has no columns, so no silver table to make anew")
+    keeps = (pipeline.keep.bronze, pipeline.keep.silver, pipeline.keep.quarantine)
+    check_days(first, last, latest_of(*(first_kept_day(k, now) for k in keeps)), now.date())
+    return BackfillSpec(
+        pipeline=name,
+        engine=job.engine,
+        tables=job.tables,
+        folder=new_task_folder(layout, name, "backfill"),
+        first=first,
+        last=last,
+        checkpoints=_checkpoints(layout, job),
+        refine=job.refine,
+        dry_run=dry_run,
+    )
+
+
+def _checkpoints(layout: Layout, job: JobSpec) -> dict[str, str]:
+    """A site that has left the file may still be read by the job that was started last."""
+    started = Mailbox(layout.job(job.pipeline)).read_job()
+    inputs = (*(started.inputs if started else ()), *job.inputs)
+    return {site.site: site.checkpoint for site in inputs}
+
+
+def backfill(
+    layout: Layout, task: BackfillSpec, on_progress: Callable[[str], None]
+) -> BackfillResult:
+    return run_task(layout, "spark_jobs.backfill", task, BackfillResult, on_progress)

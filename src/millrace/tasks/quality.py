@@ -1,0 +1,48 @@
+"""A pipeline's suite over the rows of some commits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from millrace.core.columns import resolve_columns
+from millrace.core.errors import MillraceError
+from millrace.core.job import plan_engine
+from millrace.core.layout import Layout
+from millrace.core.pipeline import PipelineSpec
+from millrace.core.quality.compiled import judged_columns
+from millrace.core.quality.task import QualityResult, QualitySpec
+from millrace.core.refine import Severity
+from millrace.specs.refining import load_quality
+from millrace.state.checked import read_checked, remember
+from millrace.tasks.run import new_task_folder, run_task
+
+
+def check_rows(
+    layout: Layout,
+    pipeline: PipelineSpec,
+    versions: tuple[int | None, int | None],
+    fail_on: Severity,
+    on_progress: Callable[[str], None],
+) -> QualityResult:
+    """Of the versions named; by default of all that came since the last check."""
+    if load_quality(layout, pipeline) is None or pipeline.quality is None:
+        raise MillraceError(
+            f"pipeline {pipeline.name!r} has no suite; write 'quality: expectations/<name>.json'"
+            f" into {layout.pipelines / pipeline.name}.yaml"
+        )
+    state = layout.quality(pipeline.name)
+    task = QualitySpec(
+        pipeline=pipeline.name,
+        engine=plan_engine(pipeline, layout),
+        tables=layout.tables(pipeline.table),
+        folder=new_task_folder(layout, pipeline.name, "quality"),
+        suite=layout.home / pipeline.quality,
+        columns=tuple(judged_columns(resolve_columns(pipeline.columns))),
+        checked=read_checked(state),
+        from_version=versions[0],
+        to_version=versions[1],
+        fail_on=fail_on,
+    )
+    result = run_task(layout, "spark_jobs.quality", task, QualityResult, on_progress)
+    remember(state, result.checked, task.folder)
+    return result

@@ -1,0 +1,57 @@
+"""A replay: what was asked for, made into a task, and run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+
+from millrace.core.instants import first_kept_day, latest_of
+from millrace.core.job import JobSpec, SiteInput
+from millrace.core.layout import Layout
+from millrace.core.replay import Asked, Origin, ReplayResult, ReplaySpec, check_asked
+from millrace.tasks.pipelines import choose, find_pipeline, plan_job
+from millrace.tasks.run import new_task_folder, run_task
+
+
+def plan_replay(
+    layout: Layout,
+    name: str,
+    asked: Asked,
+    origin: Origin,
+    sites: Sequence[str] = (),
+    topics: Sequence[str] = (),
+    partitions: Sequence[int] = (),
+) -> ReplaySpec:
+    """Nothing named means all of it."""
+    pipeline = find_pipeline(layout, name)
+    job = plan_job(layout, pipeline)
+    inputs = choose_inputs(job, sites, topics)
+    check_asked(asked, len(inputs) == len(inputs[0].topics) == len(partitions) == 1)
+    keep, now = pipeline.keep, datetime.now(UTC)
+    return ReplaySpec(
+        pipeline=pipeline.name,
+        engine=job.engine,
+        tables=job.tables,
+        folder=new_task_folder(layout, pipeline.name, "replay"),
+        inputs=inputs,
+        refine=job.refine,
+        asked=asked,
+        partitions=tuple(partitions) or None,
+        origin=origin,
+        bronze_from=first_kept_day(keep.bronze, now),
+        refined_from=latest_of(*(first_kept_day(k, now) for k in (keep.silver, keep.quarantine))),
+    )
+
+
+def replay(layout: Layout, task: ReplaySpec, on_progress: Callable[[str], None]) -> ReplayResult:
+    return run_task(layout, "spark_jobs.replay", task, ReplayResult, on_progress)
+
+
+def choose_inputs(
+    job: JobSpec, sites: Sequence[str], topics: Sequence[str]
+) -> tuple[SiteInput, ...]:
+    """The pipeline's sites and topics, or those of them that are named."""
+    chosen = choose("site", sites, [site.site for site in job.inputs])
+    named = choose("topic", topics, list(job.inputs[0].topics))
+    kept = (site for site in job.inputs if site.site in chosen)
+    return tuple(site.model_copy(update={"topics": named}) for site in kept)

@@ -1,0 +1,33 @@
+"""A proof that nothing is missing, or what is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date, datetime
+
+from millrace.core.continuity import ContinuityResult, ContinuitySpec
+from millrace.core.instants import first_kept_day, latest_of
+from millrace.core.layout import Layout
+from millrace.tasks.pipelines import find_pipeline, plan_job
+from millrace.tasks.run import new_task_folder, run_task
+
+
+def plan_verify(layout: Layout, name: str, since: date | None, now: datetime) -> ContinuitySpec:
+    pipeline = find_pipeline(layout, name)
+    job, keep = plan_job(layout, pipeline), pipeline.keep
+    return ContinuitySpec(
+        pipeline=name,
+        engine=job.engine,
+        tables=job.tables,
+        folder=new_task_folder(layout, name, "verify"),
+        inputs=job.inputs,
+        is_refined=job.refine is not None,
+        bronze_from=latest_of(since, first_kept_day(keep.bronze, now)),
+        refined_from=latest_of(*(first_kept_day(k, now) for k in (keep.silver, keep.quarantine))),
+    )
+
+
+def verify(
+    layout: Layout, task: ContinuitySpec, on_progress: Callable[[str], None]
+) -> ContinuityResult:
+    return run_task(layout, "spark_jobs.continuity", task, ContinuityResult, on_progress)
