@@ -8,6 +8,15 @@ from pyspark.sql import functions as f
 from millrace.core.bronze import COLUMNS
 from spark_jobs.java import jvm
 
+_DAY_MICROS = 86_400_000_000
+
+
+def utc_day(moment: str) -> Column:
+    """What `to_date` gives in UTC, without its way over calendars for every row."""
+    micros = f"unix_micros({moment})"
+    days = f"({micros} - pmod({micros}, {_DAY_MICROS})) div {_DAY_MICROS}"
+    return f.expr(f"date_from_unix_date(cast({days} as int))")
+
 
 def bronze_rows(records: DataFrame, site: str) -> DataFrame:
     """Records as Kafka's source gives them, as the bronze table wants them."""
@@ -16,7 +25,7 @@ def bronze_rows(records: DataFrame, site: str) -> DataFrame:
         "kafka_time": f.col("timestamp"),
         "ingested_at": Column(jvm(records.sparkSession).millrace.refine.Moment.now()),
         # The broker's day: the same for a record however often and whenever it is read.
-        "day": f.to_date("timestamp"),
+        "day": utc_day("timestamp"),
     }
     return records.select(
         *(values.get(name, f.col(name)).cast(kind).alias(name) for name, kind in COLUMNS)

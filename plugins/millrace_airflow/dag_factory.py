@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -50,10 +50,17 @@ PIPELINE = (
 )
 
 
+def dags_of_pipelines(
+    layout: Layout, kind: str, build: Callable[[PipelineSpec], DAG | None], only: str | None = None
+) -> dict[str, DAG]:
+    """`<kind>.<name>` for every pipeline that has one; `only` the one of that id."""
+    name = only.removeprefix(f"{kind}.") if only else None
+    made = [build(spec) for spec in known_pipelines(layout, name)]
+    return {dag.dag_id: dag for dag in made if dag}
+
+
 def pipeline_dags(layout: Layout, only: str | None = None) -> dict[str, DAG]:
-    """The DAG of every pipeline; `only` the one of that id."""
-    name = only.removeprefix("pipeline.") if only else None
-    return {spec.dag_id: build_dag(spec) for spec in known_pipelines(layout, name)}
+    return dags_of_pipelines(layout, "pipeline", build_dag, only)
 
 
 def build_dag(spec: PipelineSpec) -> DAG:

@@ -27,3 +27,66 @@ every {format_duration(spec.freshness)}. Made from `dags/pipelines/{spec.name}.y
 
 The job does not need Airflow to run, only to be started again.
 """
+
+
+def maintain_doc(spec: PipelineSpec) -> str:
+    return f"""\
+### Maintenance of {spec.name}
+
+Each hour; safe beside the running job. A task with nothing to do is skipped.
+
+| task | what it does |
+|---|---|
+| plan | reads the tables' logs; its own log says what will be done, and why. Starts no engine |
+| retention | deletes days that are older than `keep` in `dags/pipelines/{spec.name}.yaml` |
+| compact | makes few large files of many small ones |
+| vacuum | deletes files that no version of the last week needs, and sums up the log |
+
+By hand: `millrace maintain {spec.name} --plan`.
+"""
+
+
+def quality_doc(spec: PipelineSpec) -> str:
+    return f"""\
+### Quality of {spec.name}
+
+Judges the rows that came to `silver.{spec.table}` since the last check, by the whole suite
+`{spec.quality}`: at most every {format_duration(spec.quality_every)} while rows come
+(`quality_every`), and each night.
+
+The task fails where an expectation of the severity *critical* is not met; its message names it,
+and the page with samples. The asset `trusted/{spec.table}` is updated by success alone: schedule
+on it what must see judged rows only.
+"""
+
+
+def backfill_doc(spec: PipelineSpec) -> str:
+    return f"""\
+### Backfill of {spec.name}
+
+Makes silver and quarantine of a day anew from bronze, by the columns and rules of today's files.
+The running job goes on.
+
+- **Some days**: *Trigger*, then *Backfill*: choose the first and the last day, and *All Runs* to
+  make days anew again.
+- **One day**: *Trigger*, and fill in the day.
+
+The scheduled run of each night does nothing. With a dry run:
+`millrace backfill {spec.name} --from DAY --dry-run`.
+"""
+
+
+REPLAY = """\
+### Replay
+
+Adds to the tables what they miss of a span of Kafka, or of bronze, beside the running job. Twice
+changes nothing.
+
+| task | what it does |
+|---|---|
+| look | says what is missing; writes nothing |
+| approve | waits for a person who saw the counts; skipped in a dry run, or if nothing is missing |
+| add | adds it |
+
+What the broker has deleted is named, exactly. Offsets that the job has yet to write are left to it.
+"""

@@ -7,10 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from millrace.core.condition import Observation
 from millrace.core.errors import JobFailedError
 from millrace.core.job import JobSpec, JobStatus, Runner
 from millrace.core.layout import Layout
-from millrace.core.supervision import Action, Decision, Observation, decide
+from millrace.core.supervision import Action, Decision, decide
+from millrace.core.trend import Trend, follow
 from millrace.state.mailbox import Mailbox
 from millrace_airflow.deployment import Deployment
 from millrace_airflow.runners import load_runner
@@ -41,7 +43,7 @@ class Outcome:
 
     @property
     def verb(self) -> str:
-        verbs = {Action.KEEP: "adopted", Action.START: "started"}
+        verbs = {Action.KEEP: "adopted", Action.START: "started", Action.WAIT: "left waiting"}
         return verbs.get(self.decision.action, "replaced")
 
     def as_xcom(self) -> dict[str, str | int | None]:
@@ -56,28 +58,41 @@ class Outcome:
 class Keeper:
     """Looks after the job of one deployment."""
 
-    def __init__(self, deployment: Deployment, layout: Layout, clock: Clock = utc_now) -> None:
+    def __init__(
+        self,
+        deployment: Deployment,
+        layout: Layout,
+        clock: Clock = utc_now,
+        trend: Trend | None = None,
+    ) -> None:
         self.name = deployment.pipeline.name
         self.policy = deployment.pipeline.supervise
         self.mailbox = Mailbox(layout.job(self.name))
         self._job: JobSpec = deployment.job(layout)
         self._runner: Runner = load_runner(deployment.pipeline.runner, layout)
         self._clock = clock
+        # What the looks before this one saw; without them nothing is stuck or rising.
+        self.trend = trend
 
     def look(self) -> tuple[JobStatus, Decision]:
-        status = self._runner.status(self.name)
-        seen = Observation(
-            now=self._clock(),
-            status=status,
-            heartbeat=self.mailbox.read_heartbeat(),
-            wanted_fingerprint=self._job.fingerprint,
-            starts=self.mailbox.read_starts(),
+        status, beat, now = (
+            self._runner.status(self.name),
+            self.mailbox.read_heartbeat(),
+            self._clock(),
         )
-        return status, decide(seen, self.policy)
+        self.trend = follow(self.trend, beat, now) if beat else None
+        seen = Observation(
+            now=now,
+            status=status,
+            heartbeat=beat,
+            wanted_fingerprint=self._job.fingerprint,
+            trend=self.trend,
+        )
+        return status, decide(seen, self.policy, self.mailbox.read_starts())
 
     def ensure(self) -> Outcome:
         status, decision = self.look()
-        if decision.action == Action.KEEP:
+        if decision.action in (Action.KEEP, Action.WAIT):
             return Outcome(decision, status)
         if decision.failure:
             self._tell_failure(decision.reason)

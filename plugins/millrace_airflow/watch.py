@@ -7,16 +7,20 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from millrace.core.condition import Condition
 from millrace.core.errors import MillraceError, TransientError
 from millrace.core.heartbeat import Heartbeat
 from millrace.core.layout import Layout
-from millrace.core.supervision import Action
+from millrace.core.supervision import Action, Decision
+from millrace.core.trend import Trend
+from millrace.state.mailbox import Mailbox
 from millrace_airflow.deployment import Deployment, read_or_recall, recall
-from millrace_airflow.ensure import Clock, Keeper, Outcome, utc_now
+from millrace_airflow.ensure import BudgetUsedUpError, Clock, Keeper, Outcome, utc_now
 
 log = logging.getLogger(__name__)
 
 _SUMMARY_EVERY = timedelta(minutes=5)
+_WELL = {Condition.HEALTHY, Condition.STARTING, Condition.ABSENT, Condition.STOPPED}
 
 Event = dict[str, str]
 CHANGED: Event = {"status": "changed", "reason": "its files changed; the next run deploys them"}
@@ -35,6 +39,8 @@ class Watch:
         self._layout = layout
         self._clock = clock
         self._next_summary = clock()
+        self._trend: Trend | None = None
+        self._journal = Mailbox(layout.job(name)).read_journal()
 
     def look(self) -> Event | None:
         """None while all is as it should be; otherwise what ends this shift."""
@@ -49,6 +55,7 @@ class Watch:
         deployment = recall(self._layout, self.name) or self._files.deployment()
         status = self._keeper(deployment).stop()
         log.info("the job is %s: exit_code=%s", status.state, status.exit_code)
+        self._write_down(Condition.STOPPED, "a person stopped it", None)
 
     def _supervise(self) -> Event | None:
         deployment = self._files.deployment()
@@ -57,8 +64,31 @@ class Watch:
         if self._clock() >= self._ends_at:
             return {"status": "handover", "reason": "the shift is over"}
         keeper = self._keeper(deployment)
-        self._summarise(keeper, keeper.ensure())
+        try:
+            outcome = keeper.ensure()
+        except BudgetUsedUpError as error:
+            self._write_down(Condition.CRASH_LOOP, str(error), None)
+            raise
+        self._trend = keeper.trend
+        self._tell_change(outcome.decision)
+        self._summarise(keeper, outcome)
         return None
+
+    def _tell_change(self, decision: Decision) -> None:
+        """Once for each change, not for each look."""
+        before = self._journal.latest
+        beat = Mailbox(self._layout.job(self.name)).read_heartbeat()
+        self._write_down(decision.condition, decision.reason, beat)
+        if self._journal.latest != before:
+            level = logging.INFO if decision.condition in _WELL else logging.WARNING
+            log.log(level, "%s: %s", decision.condition, decision.reason)
+
+    def _write_down(self, condition: Condition, reason: str, beat: Heartbeat | None) -> None:
+        now = self._clock()
+        journal = self._journal.noting(now, condition, reason).sampling(now, beat)
+        if journal != self._journal:
+            self._journal = journal
+            Mailbox(self._layout.job(self.name)).write_journal(journal)
 
     def _await_budget(self) -> Event | None:
         deployment = self._files.deployment()
@@ -70,7 +100,7 @@ class Watch:
         return {"status": "allowed", "reason": decision.reason}
 
     def _keeper(self, deployment: Deployment) -> Keeper:
-        return Keeper(deployment, self._layout, self._clock)
+        return Keeper(deployment, self._layout, self._clock, self._trend)
 
     def _summarise(self, keeper: Keeper, outcome: Outcome) -> None:
         now = self._clock()
@@ -82,8 +112,6 @@ class Watch:
             log.info("generation=%s has not reported yet", outcome.status.generation)
             return
         log.info("%s", describe(beat, outcome, now))
-        if beat.lag_s(now) > keeper.policy.max_lag.total_seconds():
-            log.warning("max_lag=%s s is exceeded", keeper.policy.max_lag.total_seconds())
 
 
 def _said_plainly(step: Callable[[], Event | None]) -> Event | None:

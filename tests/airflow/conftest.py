@@ -17,6 +17,8 @@ os.environ.update(
     AIRFLOW_HOME=_AIRFLOW_HOME.name,
     AIRFLOW__CORE__LOAD_EXAMPLES="False",
     AIRFLOW__CORE__UNIT_TEST_MODE="False",
+    AIRFLOW__API_AUTH__JWT_SECRET="of-the-tests-alone-" + "0123456789" * 5,
+    AIRFLOW__API__BASE_URL="http://testserver",
     AIRFLOW__DATABASE__SQL_ALCHEMY_CONN=f"sqlite:///{_AIRFLOW_HOME.name}/airflow.db",
 )
 
@@ -28,6 +30,21 @@ topics: [temperature-data]
 format: json
 table: temperature
 supervise: {restarts_per_hour: 2}
+runner: memory
+"""
+REFINED = """\
+name: temperature
+sites: [plant-a]
+topics: [temperature-data]
+format: json
+table: temperature
+columns:
+  sensor_id: {type: string, from: $.sensor_id, required: true}
+  measured_at: {type: timestamp, from: $.timestamp, required: true}
+  value: {type: double, from: $.temperature, required: true}
+  unit: {type: string, from: $.unit}
+event_time: measured_at
+quality: expectations/silver_temperature.json
 runner: memory
 """
 SITE = """\

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -11,12 +12,22 @@ from millrace.core.job import JobState
 from millrace.core.layout import Layout
 from millrace.state.mailbox import Mailbox
 from millrace_airflow.deployment import read_deployment
-from millrace_airflow.ensure import BudgetUsedUpError, Keeper
+from millrace_airflow.ensure import BudgetUsedUpError, Keeper, utc_now
 from tests.airflow.fakes import InMemoryRunner
 
 
-def keeper(layout: Layout) -> Keeper:
-    return Keeper(read_deployment(layout, "temperature"), layout)
+def keeper(layout: Layout, later_s: float = 0) -> Keeper:
+    def clock() -> datetime:
+        return utc_now() + timedelta(seconds=later_s)
+
+    return Keeper(read_deployment(layout, "temperature"), layout, clock)
+
+
+def use_up_the_budget(layout: Layout) -> None:
+    """A start and two restarts, with the pauses between them; it is dead at the end."""
+    for number in range(3):
+        keeper(layout, later_s=60 * number).ensure()
+        InMemoryRunner.die("temperature", exit_code=1)
 
 
 def edit(layout: Layout, old: str, new: str) -> None:
@@ -59,14 +70,18 @@ def test_a_dead_job_is_started_and_its_end_is_told(
 
 
 def test_the_budget_ends_restarts(layout: Layout) -> None:
-    keeper(layout).ensure()
-    for _ in range(2):
-        InMemoryRunner.die("temperature", exit_code=1)
-        keeper(layout).ensure()
-    InMemoryRunner.die("temperature", exit_code=1)
+    use_up_the_budget(layout)
     with pytest.raises(BudgetUsedUpError, match=r"exit 1[\s\S]*OutOfMemoryError"):
         keeper(layout).ensure()
     assert InMemoryRunner.calls == ["start"] * 3
+
+
+def test_a_job_that_dies_at_once_again_waits_for_its_turn(layout: Layout) -> None:
+    for _ in range(3):
+        outcome = keeper(layout).ensure()
+        InMemoryRunner.die("temperature", exit_code=1)
+    assert (outcome.verb, InMemoryRunner.calls) == ("left waiting", ["start", "start"])
+    assert keeper(layout, later_s=60).ensure().verb == "started"
 
 
 def test_a_runner_that_is_not_installed_is_named_with_those_that_are(layout: Layout) -> None:

@@ -15,7 +15,7 @@ from millrace_airflow.deployment import read_deployment, remember
 from millrace_airflow.operators import DeployOperator, PipelineOperator, SuperviseOperator
 from millrace_airflow.triggers import BudgetTrigger, JobTrigger
 from tests.airflow.fakes import InMemoryRunner
-from tests.airflow.test_ensure import edit, keeper
+from tests.airflow.test_ensure import edit, keeper, use_up_the_budget
 
 CONTEXT: Any = SimpleNamespace()
 
@@ -55,9 +55,7 @@ def test_deploy_starts_what_was_provisioned_not_what_was_edited_since(layout: La
 
 
 def test_deploy_waits_when_the_budget_is_used_up(layout: Layout) -> None:
-    for _ in range(3):
-        keeper(layout).ensure()
-        InMemoryRunner.die("temperature", exit_code=1)
+    use_up_the_budget(layout)
     with pytest.raises(TaskDeferred) as waiting:
         deploy().execute(CONTEXT)
     assert isinstance(waiting.value.trigger, BudgetTrigger)

@@ -19,7 +19,7 @@ from millrace_airflow.ensure import Keeper, utc_now
 from millrace_airflow.triggers import BudgetTrigger, JobTrigger
 from millrace_airflow.watch import CHANGED, Watch
 from tests.airflow.fakes import InMemoryRunner
-from tests.airflow.test_ensure import edit, keeper
+from tests.airflow.test_ensure import edit, keeper, use_up_the_budget
 
 
 def trigger(layout: Layout, kind: type[JobTrigger] = JobTrigger, hours: float = 1) -> JobTrigger:
@@ -175,9 +175,3 @@ def test_cleaning_up_leaves_the_job_alone(layout: Layout) -> None:
     Keeper(read_deployment(layout, "temperature"), layout).ensure()
     asyncio.run(watcher.cleanup())
     assert InMemoryRunner.calls == ["start"]
-
-
-def use_up_the_budget(layout: Layout) -> None:
-    for _ in range(3):
-        keeper(layout).ensure()
-        InMemoryRunner.die("temperature", exit_code=1)

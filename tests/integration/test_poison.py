@@ -15,8 +15,8 @@ from deltalake.exceptions import TableNotFoundError
 from fastavro import parse_schema, schemaless_writer
 
 from millrace.core.columns import Column
+from millrace.core.condition import OUT_OF_MEMORY
 from millrace.core.refine import RefineSpec
-from millrace.core.supervision import OUT_OF_MEMORY
 from tests.integration.conftest import NewDriver, RunningSite
 from tests.integration.ingest_driver import START_TIMEOUT_S, IngestDriver
 from tests.support import wait_until

@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 from delta.exceptions.captured import ConcurrentTransactionException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
 
 from millrace.core import bronze
 from spark_jobs.append import Batch, append_once
-from spark_jobs.rows import bronze_rows
+from spark_jobs.rows import bronze_rows, utc_day
 from spark_jobs.sink import Fence, FencedError
+from tests.support import wait_until
 
 RECORDS = (
     "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp,"
@@ -51,6 +53,28 @@ def test_the_day_is_the_brokers(rows: DataFrame) -> None:
     row = rows.first()
     assert row.day == NOON.date()
     assert row.ingested_at.year > NOON.year
+
+
+def test_a_day_is_that_of_the_calendar(spark: SparkSession) -> None:
+    moments = "0, -1, 1, 86399999999, 86400000000, -86400000000, -86400000001, 1763467200123456"
+    rows = spark.createDataFrame([(int(m),) for m in moments.split(",")], "micros bigint")
+    rows = rows.select(f.timestamp_micros("micros").alias("at"))
+    assert rows.where(utc_day("at") != f.to_date("at")).count() == 0
+    assert rows.where(utc_day("at").isNotNull()).count() == 8
+
+
+def test_a_checkpoint_comes_beside_the_next_batches(
+    rows: DataFrame, spark: SparkSession, tmp_path: Path
+) -> None:
+    table = tmp_path / "t"
+    make_empty(table, spark)
+    spark.sql(f"ALTER TABLE delta.`{table}` SET TBLPROPERTIES ('delta.checkpointInterval' = '3')")
+    for number in range(4):
+        append_once(rows, str(table), Batch("writer", number))
+    summed_up = table / "_delta_log" / "00000000000000000003.checkpoint.parquet"
+    wait_until(summed_up.exists, 30)
+    wait_until((table / "_delta_log" / "_last_checkpoint").exists, 30)
+    assert spark.read.format("delta").load(str(table)).count() == 8
 
 
 def test_the_same_batch_of_the_same_writer_is_written_once(

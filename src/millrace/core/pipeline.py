@@ -23,6 +23,10 @@ class Supervise(Frozen):
 
     max_lag: Duration = timedelta(seconds=60)
     stale_after: Duration = timedelta(seconds=60)
+    # Longer than the slowest batch.
+    stuck_after: Duration = timedelta(minutes=5)
+    # None: nobody knows how often messages come.
+    silent_after: Duration | None = None
     restarts_per_hour: Annotated[int, Field(ge=0, le=1000)] = 5
 
 
@@ -54,6 +58,7 @@ class PipelineSpec(Frozen):
     columns: dict[ColumnName, ColumnSpec] = Field(default_factory=dict)
     event_time: ColumnName | None = None
     quality: Annotated[str, Field(pattern=r"^expectations/[\w.-]+\.json$")] | None = None
+    quality_every: Duration = timedelta(minutes=15)
     keep: Keep = Keep()
     supervise: Supervise = Supervise()
     resources: Resources = Resources()

@@ -40,13 +40,15 @@ QUARANTINE: Schema = (
 _UNCOUNTED = ("variant", "boolean")
 _COMMON = {
     "delta.enableChangeDataFeed": "true",
-    "delta.checkpointInterval": "100",
     "delta.logRetentionDuration": "interval 2 days",
     # Spark makes no table whose files outlive the log that names them.
     "delta.deletedFileRetentionDuration": "interval 2 days",
 }
+# Other than bronze's and than each other's: a checkpoint takes a second, and three take three.
+_SILVER_INTERVAL, _QUARANTINE_INTERVAL = "110", "120"
 QUARANTINE_PROPERTIES = {
     **_COMMON,
+    "delta.checkpointInterval": _QUARANTINE_INTERVAL,
     "delta.dataSkippingStatsColumns": "site,topic,partition,offset,kafka_time,stage,ingested_at",
 }
 
@@ -62,7 +64,11 @@ def silver_properties(columns: Sequence[Column]) -> dict[str, str]:
         for name, kind in silver_schema(columns)
         if kind not in _UNCOUNTED and name not in PARTITION_BY
     ]
-    return {**_COMMON, "delta.dataSkippingStatsColumns": ",".join(counted)}
+    return {
+        **_COMMON,
+        "delta.checkpointInterval": _SILVER_INTERVAL,
+        "delta.dataSkippingStatsColumns": ",".join(counted),
+    }
 
 
 class IncompatibleTableError(MillraceError):

@@ -20,6 +20,7 @@ from millrace.local.logs import last_lines
 from millrace.local.program import Program
 from millrace.state.files import read_text, write_atomic
 
+TASK_POOL = "millrace-tasks"
 API_SERVER = "airflow-api-server"
 COMPONENTS = {
     API_SERVER: ("api-server",),
@@ -45,12 +46,20 @@ def prepare_airflow(layout: Layout, port: int) -> list[Program]:
 def migrate(layout: Layout, environment: Mapping[str, str]) -> None:
     """Bring the database to this version's schema; a stamp beside it says when that is done."""
     stamp = layout.postgres / "airflow-version"
-    if read_text(stamp) == version("apache-airflow"):
+    wanted = f"{version('apache-airflow')} with {TASK_POOL}"
+    if read_text(stamp) == wanted:
         return
+    _run(("db", "migrate"), layout, environment)
+    # Spark jobs beside the streaming ones: what one machine has room for.
+    _run(("pools", "set", TASK_POOL, "1", "Spark jobs that end"), layout, environment)
+    write_atomic(stamp, wanted)
+
+
+def _run(words: tuple[str, ...], layout: Layout, environment: Mapping[str, str]) -> None:
     log = layout.logs / "airflow-migrate.log"
-    with log.open("w") as output:
+    with log.open("a") as output:
         code = subprocess.run(
-            (str(layout.control_bin / "airflow"), "db", "migrate"),
+            (str(layout.control_bin / "airflow"), *words),
             env={**environment, **_environment(layout)},
             cwd=layout.home,
             stdin=subprocess.DEVNULL,
@@ -60,8 +69,8 @@ def migrate(layout: Layout, environment: Mapping[str, str]) -> None:
         ).returncode
     if code:
         last = "\n".join(last_lines(log, 20))
-        raise MillraceError(f"airflow db migrate failed with exit code {code} ({log}):\n{last}")
-    write_atomic(stamp, version("apache-airflow"))
+        command = " ".join(("airflow", *words))
+        raise MillraceError(f"{command} failed with exit code {code} ({log}):\n{last}")
 
 
 def is_healthy(component: str, layout: Layout, port: int) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 from millrace.core.quality.task import Checked
@@ -28,3 +29,11 @@ def _point(link: Path, target: Path) -> None:
     draft.unlink(missing_ok=True)
     draft.symlink_to(target)
     draft.replace(link)
+
+
+def checked_at(folder: Path) -> datetime | None:
+    """When the newest rows were judged."""
+    try:
+        return datetime.fromtimestamp((folder / "checked.json").stat().st_mtime, UTC)
+    except FileNotFoundError:
+        return None

@@ -9,6 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from millrace.core.heartbeat import Heartbeat
 from millrace.core.job import JobSpec
+from millrace.core.journal import Journal
 from millrace.core.supervision import Start
 from millrace.state.files import read_text, write_atomic
 
@@ -55,3 +56,13 @@ class Mailbox:
         start = Start(generation=generation, at=at, reason=reason, failure=failure)
         kept = (*self.read_starts(), start)[-_STARTS_KEPT:]
         write_atomic(self.folder / "starts.json", _STARTS.dump_json(kept).decode())
+
+    def write_journal(self, journal: Journal) -> None:
+        write_atomic(self.folder / "journal.json", journal.model_dump_json())
+
+    def read_journal(self) -> Journal:
+        text = read_text(self.folder / "journal.json")
+        try:
+            return Journal.model_validate_json(text) if text else Journal()
+        except ValidationError:
+            return Journal()

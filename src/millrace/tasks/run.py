@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -55,10 +56,22 @@ def _run(layout: Layout, arguments: list[str], log: int, on_progress: Callable[[
     environment[HOME_VARIABLE] = str(layout.home)
     command = [str(layout.lake_python), "-m", *arguments]
     with subprocess.Popen(
-        command, cwd=layout.home, env=environment, stdout=subprocess.PIPE, stderr=log, text=True
+        command,
+        cwd=layout.home,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=log,
+        text=True,
+        start_new_session=True,
     ) as process:
-        for line in process.stdout or ():
-            on_progress(line.rstrip("\n"))
+        try:
+            for line in process.stdout or ():
+                on_progress(line.rstrip("\n"))
+        except BaseException:
+            # Ctrl-C, or the end of the DAG's task: nothing is committed by halves.
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
     return process.returncode
 
 

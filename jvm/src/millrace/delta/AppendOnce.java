@@ -67,6 +67,7 @@ public final class AppendOnce {
       OptimisticTransaction commit, String writer, long batch, List<FileAction> files) {
     // Two drivers with the same batch: the second to commit fails.
     commit.readTxn().append(writer);
+    LaterCheckpoint.of(commit);
     List<Action> actions = new ArrayList<>(files);
     actions.add(new SetTransaction(writer, batch, Option.apply(System.currentTimeMillis())));
     commit.commit(

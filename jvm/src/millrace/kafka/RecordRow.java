@@ -3,13 +3,13 @@ package millrace.kafka;
 import java.util.Arrays;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.header.Header;
-import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** A record as a row with the columns of Spark's Kafka source; one row for all, as Spark has it. */
-final class RecordRow {
+/** A record seen as a row with the columns of Spark's Kafka source; nothing is copied or boxed. */
+final class RecordRow extends TypedRow {
   private static final int KEY = 0;
   private static final int VALUE = 1;
   private static final int TOPIC = 2;
@@ -20,24 +20,75 @@ final class RecordRow {
   private static final int HEADERS = 7;
   private static final long MICROS = 1000;
 
-  private final GenericInternalRow row = new GenericInternalRow(HEADERS + 1);
+  private final UTF8String topic;
+  private ConsumerRecord<byte[], byte[]> record;
+  private GenericArrayData headers;
 
   RecordRow(String topic) {
-    row.update(TOPIC, UTF8String.fromString(topic));
+    this.topic = UTF8String.fromString(topic);
   }
 
   void set(ConsumerRecord<byte[], byte[]> record) {
-    row.update(KEY, record.key());
-    row.update(VALUE, record.value());
-    row.update(PARTITION, record.partition());
-    row.update(OFFSET, record.offset());
-    row.update(TIMESTAMP, Math.multiplyExact(record.timestamp(), MICROS));
-    row.update(TIMESTAMP_TYPE, record.timestampType().id);
-    row.update(HEADERS, headers(record.headers().toArray()));
+    this.record = record;
+    this.headers = headers(record.headers().toArray());
   }
 
-  InternalRow row() {
-    return row;
+  @Override
+  public int numFields() {
+    return HEADERS + 1;
+  }
+
+  @Override
+  public boolean isNullAt(int field) {
+    return switch (field) {
+      case KEY -> record.key() == null;
+      case VALUE -> record.value() == null;
+      case HEADERS -> headers == null;
+      default -> false;
+    };
+  }
+
+  @Override
+  public byte[] getBinary(int field) {
+    return switch (field) {
+      case KEY -> record.key();
+      case VALUE -> record.value();
+      default -> throw notOfThisType(field);
+    };
+  }
+
+  @Override
+  public UTF8String getUTF8String(int field) {
+    if (field != TOPIC) {
+      throw notOfThisType(field);
+    }
+    return topic;
+  }
+
+  @Override
+  public int getInt(int field) {
+    return switch (field) {
+      case PARTITION -> record.partition();
+      case TIMESTAMP_TYPE -> record.timestampType().id;
+      default -> throw notOfThisType(field);
+    };
+  }
+
+  @Override
+  public long getLong(int field) {
+    return switch (field) {
+      case OFFSET -> record.offset();
+      case TIMESTAMP -> Math.multiplyExact(record.timestamp(), MICROS);
+      default -> throw notOfThisType(field);
+    };
+  }
+
+  @Override
+  public ArrayData getArray(int field) {
+    if (field != HEADERS) {
+      throw notOfThisType(field);
+    }
+    return headers;
   }
 
   private static GenericArrayData headers(Header[] headers) {

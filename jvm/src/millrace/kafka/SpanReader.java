@@ -41,7 +41,7 @@ final class SpanReader implements PartitionReader<InternalRow> {
 
   @Override
   public InternalRow get() {
-    return row.row();
+    return row;
   }
 
   @Override

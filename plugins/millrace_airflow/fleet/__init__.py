@@ -1,0 +1,1 @@
+"""The Fleet page: all pipelines at a glance, in Airflow's own look."""

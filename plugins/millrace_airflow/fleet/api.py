@@ -1,0 +1,101 @@
+"""What the Fleet page asks. Every route asks who is there, and shows what that user may see.
+
+Nothing is changed here: the page's buttons use Airflow's own API, with its own rights.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any
+
+from airflow.api_fastapi.app import get_auth_manager
+from airflow.api_fastapi.core_api.security import GetUserDep, get_user
+from fastapi import Depends, FastAPI, HTTPException
+from fastapi.responses import HTMLResponse, Response
+
+from millrace.core.fleet import Card, Page
+from millrace.core.model import Frozen
+from millrace.core.pipeline import PipelineSpec
+from millrace.settings import Settings
+from millrace_airflow.fleet.sight import Sight
+
+PREFIX = "/fleet"
+_SCRIPT = Path(__file__).with_name("fleet.js")
+
+
+class Fleet(Frozen):
+    pipelines: tuple[Card, ...]
+    # Those that this user may start and stop.
+    may_operate: tuple[str, ...]
+
+
+class Detail(Frozen):
+    page: Page
+    may_operate: bool
+
+
+@cache
+def _sight() -> Sight:
+    return Sight(Settings.from_env(os.environ).layout)
+
+
+def visible(user: GetUserDep) -> dict[str, PipelineSpec]:
+    specs = _sight().pipelines()
+    seen = _allowed(user, specs, "GET")
+    return {name: spec for name, spec in specs.items() if name in seen}
+
+
+Visible = Annotated[dict[str, PipelineSpec], Depends(visible)]
+
+
+def _allowed(user: Any, specs: dict[str, PipelineSpec], method: Any) -> set[str]:
+    ids = {spec.dag_id: name for name, spec in specs.items()}
+    allowed = get_auth_manager().filter_authorized_dag_ids(
+        dag_ids=set(ids), user=user, method=method
+    )
+    return {ids[dag_id] for dag_id in allowed}
+
+
+def _named(specs: dict[str, PipelineSpec], name: str) -> PipelineSpec:
+    if name not in specs:
+        raise HTTPException(404, f"there is no pipeline {name!r} that you may see")
+    return specs[name]
+
+
+# No pages of documentation: they would be routes that ask nobody's name.
+app = FastAPI(
+    title="Fleet",
+    dependencies=[Depends(get_user)],
+    openapi_url=None,
+    docs_url=None,
+    redoc_url=None,
+)
+
+
+@app.get("/api/pipelines")
+def pipelines(specs: Visible, user: GetUserDep) -> Fleet:
+    cards = tuple(_sight().card(spec) for _, spec in sorted(specs.items()))
+    return Fleet(pipelines=cards, may_operate=tuple(sorted(_allowed(user, specs, "PUT"))))
+
+
+@app.get("/api/pipelines/{name}")
+def pipeline(name: str, specs: Visible, user: GetUserDep) -> Detail:
+    spec = _named(specs, name)
+    return Detail(page=_sight().page(spec), may_operate=name in _allowed(user, {name: spec}, "PUT"))
+
+
+@app.get("/api/pipelines/{name}/quality")
+def quality(name: str, specs: Visible) -> HTMLResponse:
+    """The newest result's page; it holds samples of messages, so nothing in it may run."""
+    text = _sight().quality_page(_named(specs, name).name)
+    if text is None:
+        raise HTTPException(404, f"pipeline {name!r} was not judged yet")
+    policy = "default-src 'none'; style-src 'unsafe-inline'"
+    return HTMLResponse(text, headers={"Content-Security-Policy": policy})
+
+
+@app.get("/fleet.js")
+def script() -> Response:
+    return Response(_SCRIPT.read_text(), media_type="text/javascript")

@@ -1,0 +1,228 @@
+// The Fleet page: plain React of the host, no build, nothing from the internet.
+(function () {
+  "use strict";
+  const React = globalThis.React;
+  const { Badge, Box, Button, Flex, Heading, HStack, Stat, Table, Text } = globalThis.ChakraUI;
+  const { Link, useSearchParams } = globalThis.ReactRouterDOM;
+  const h = React.createElement;
+  const REFRESH_MS = 5000;
+  const COLOURS = {
+    healthy: "green", starting: "blue", stopping: "blue", outdated: "blue",
+    lagging: "orange", "input silent": "orange", stuck: "red", stale: "red",
+    dead: "red", "crash loop": "red", fenced: "red",
+  };
+
+  // --- asking -------------------------------------------------------------------------------
+
+  async function ask(path, options) {
+    const answer = await fetch(path, { credentials: "same-origin", ...options });
+    if (answer.ok) return answer.status === 204 ? null : answer.json();
+    const text = await answer.json().then((body) => body.detail, () => answer.statusText);
+    throw new Error(typeof text === "string" ? text : JSON.stringify(text));
+  }
+
+  function change(path, body) {
+    const headers = { "Content-Type": "application/json" };
+    return ask(path, { method: "PATCH", headers, body: JSON.stringify(body) });
+  }
+
+  function usePolled(path) {
+    const [state, set] = React.useState({});
+    const look = React.useCallback(
+      () => ask(path).then((data) => set({ data }), (error) => set((old) => ({ ...old, error }))),
+      [path],
+    );
+    React.useEffect(() => {
+      look();
+      const timer = setInterval(look, REFRESH_MS);
+      return () => clearInterval(timer);
+    }, [look]);
+    return { ...state, look };
+  }
+
+  // --- doing: by Airflow's own API, with Airflow's own rights ---------------------------------
+
+  const dagPath = (id) => `/api/v2/dags/${encodeURIComponent(id)}`;
+
+  function pause(id, isPaused) {
+    return change(dagPath(id), { is_paused: isPaused });
+  }
+
+  async function endShift(id) {
+    const found = await ask(`${dagPath(id)}/dagRuns?state=running`);
+    for (const run of found.dag_runs) {
+      const task = `${dagPath(id)}/dagRuns/${encodeURIComponent(run.dag_run_id)}/taskInstances/supervise`;
+      await change(task, { new_state: "failed" });
+    }
+  }
+
+  const ACTIONS = {
+    Start: (id) => pause(id, false),
+    Stop: async (id) => { await pause(id, true); await endShift(id); },
+    Restart: async (id) => { await pause(id, false); await endShift(id); },
+  };
+  const SURE = {
+    Stop: "The job finishes its batch and ends; it stays away until somebody starts it.",
+    Restart: "The job finishes its batch, ends, and is started again.",
+  };
+
+  // --- saying ---------------------------------------------------------------------------------
+
+  const number = (n) => (n === null || n === undefined ? "-" : n.toLocaleString("en"));
+  const percent = (share) => (share === null ? "-" : `${(share * 100).toFixed(share < 0.1 ? 2 : 1)} %`);
+
+  function span(seconds) {
+    if (seconds < 60) return `${Math.round(seconds)} s`;
+    if (seconds < 3600) return `${Math.round(seconds / 60)} min`;
+    if (seconds < 172800) return `${Math.round(seconds / 3600)} h`;
+    return `${Math.round(seconds / 86400)} d`;
+  }
+
+  const ago = (time) => (time ? `${span(Math.max(0, (Date.now() - Date.parse(time)) / 1000))} ago` : "-");
+
+  function State({ card }) {
+    return h(Badge, { colorPalette: COLOURS[card.state] || "gray", title: card.reason }, card.state);
+  }
+
+  function Verdict({ card }) {
+    const verdict = card.verdict;
+    if (!verdict) return "-";
+    const words = verdict.passed ? "passed" : `failed: ${verdict.worst}`;
+    const colour = verdict.passed ? "green" : "red";
+    const page = `/fleet/api/pipelines/${card.name}/quality`;
+    return h("a", { href: page, target: "_blank", rel: "noreferrer", title: ago(verdict.at) },
+      h(Badge, { colorPalette: colour }, words));
+  }
+
+  function Sparkline({ samples }) {
+    if (samples.length < 2) return "-";
+    const values = samples.map((sample) => sample.rows_per_s);
+    const top = Math.max(...values, 1e-9);
+    const points = values.map((v, i) => `${(i * 80) / (values.length - 1)},${19 - (v / top) * 18}`);
+    const label = `up to ${number(Math.round(top))} rows/s in the last ${span(samples.length * 60)}`;
+    return h("svg", { width: 80, height: 20, role: "img", "aria-label": label }, h("title", null, label),
+      h("polyline", { points: points.join(" "), fill: "none", stroke: "currentColor", strokeWidth: 1.2 }));
+  }
+
+  function Buttons({ card, mayOperate, onDone }) {
+    const [busy, setBusy] = React.useState(false);
+    const [problem, setProblem] = React.useState(null);
+    if (!mayOperate) return null;
+    const act = async (name) => {
+      if (SURE[name] && !globalThis.confirm(`${name} ${card.name}? ${SURE[name]}`)) return;
+      setBusy(true);
+      setProblem(null);
+      await ACTIONS[name](card.dag_id).then(onDone, (error) => setProblem(error.message));
+      setBusy(false);
+    };
+    const one = (name) =>
+      h(Button, { key: name, size: "xs", variant: "outline", loading: busy, onClick: () => act(name) }, name);
+    return h(Box, null,
+      h(HStack, { gap: 1 }, ...Object.keys(ACTIONS).map(one),
+        h(Button, { size: "xs", variant: "outline", asChild: true },
+          h(Link, { to: `/dags/replay?pipeline=${card.name}` }, "Replay..."))),
+      problem && h(Text, { color: "red.500", fontSize: "xs" }, problem));
+  }
+
+  function Columns({ names }) {
+    return h(Table.Header, null, h(Table.Row, null,
+      ...names.map((name) => h(Table.ColumnHeader, { key: name }, name))));
+  }
+
+  function Cells({ values }) {
+    return h(Table.Row, null, ...values.map((value, i) => h(Table.Cell, { key: i }, value)));
+  }
+
+  function Problem({ error }) {
+    return error ? h(Text, { color: "red.500", mb: 2, role: "alert" }, `No answer: ${error.message}`) : null;
+  }
+
+  // --- all pipelines --------------------------------------------------------------------------
+
+  function Overview() {
+    const { data, error, look } = usePolled("/fleet/api/pipelines");
+    const cards = data ? data.pipelines : [];
+    const bad = cards.filter((card) => COLOURS[card.state] !== "green").length;
+    const may = new Set(data ? data.may_operate : []);
+    const names = ["Pipeline", "State", "Sites", "Rows/s", "Last hour", "Waiting", "Behind",
+      "Quarantine", "Quality", "Maintained", "Look at", ""];
+    return h(Box, { p: 4 },
+      h(Flex, { justify: "space-between", mb: 3 }, h(Heading, { size: "md" }, "Fleet"),
+        data && h(Text, { color: "fg.muted" }, `${cards.length} pipelines, ${bad} not healthy`)),
+      h(Problem, { error }),
+      data && !cards.length && h(Text, null, "There is no pipeline yet: a file in dags/pipelines makes one."),
+      cards.length > 0 && h(Table.Root, { size: "sm", striped: true }, h(Columns, { names }),
+        h(Table.Body, null, ...cards.map((card) => h(Cells, { key: card.name, values: [
+          h(Link, { to: `?pipeline=${card.name}`, style: { fontWeight: 600 } }, card.name),
+          h(State, { card }),
+          card.sites_away.length ? `${card.sites.length}, away: ${card.sites_away.join(", ")}` : card.sites.length,
+          number(card.rows_per_s),
+          h(Sparkline, { samples: card.history }),
+          number(card.lag_records),
+          span(card.behind_s),
+          percent(card.refused),
+          h(Verdict, { card }),
+          ago(card.maintained_at),
+          h(Link, { to: `/dags/${card.dag_id}/runs` }, "runs"),
+          h(Buttons, { card, mayOperate: may.has(card.name), onDone: look }),
+        ] })))));
+  }
+
+  // --- one pipeline ---------------------------------------------------------------------------
+
+  function Figure({ label, value }) {
+    return h(Stat.Root, { minW: "8rem" }, h(Stat.Label, null, label), h(Stat.ValueText, { fontSize: "lg" }, value));
+  }
+
+  function Section({ title, names, rows }) {
+    return h(Box, { mt: 5 }, h(Heading, { size: "sm", mb: 1 }, title),
+      rows.length
+        ? h(Table.Root, { size: "sm" }, h(Columns, { names }),
+          h(Table.Body, null, ...rows.map((values, i) => h(Cells, { key: i, values }))))
+        : h(Text, { color: "fg.muted" }, "nothing yet"));
+  }
+
+  function Detail({ name }) {
+    const { data, error, look } = usePolled(`/fleet/api/pipelines/${encodeURIComponent(name)}`);
+    const back = h(Link, { to: "?" }, "Fleet");
+    if (!data) return h(Box, { p: 4 }, back, h(Problem, { error }));
+    const { page, may_operate: mayOperate } = data;
+    const { card } = page;
+    const counts = (found) => Object.entries(found).map(([what, rows]) => [what, number(rows)]);
+    return h(Box, { p: 4 },
+      h(Flex, { justify: "space-between", mb: 3 },
+        h(HStack, null, back, "/", h(Heading, { size: "md" }, card.name), h(State, { card })),
+        h(Buttons, { card, mayOperate, onDone: look })),
+      h(Problem, { error }),
+      h(Text, { mb: 3 }, `${card.reason} (since ${ago(card.since).replace(" ago", "")})`),
+      h(HStack, { gap: 6, wrap: "wrap" },
+        h(Figure, { label: "Rows/s", value: number(card.rows_per_s) }),
+        h(Figure, { label: "Last hour", value: h(Sparkline, { samples: card.history }) }),
+        h(Figure, { label: "Waiting", value: number(card.lag_records) }),
+        h(Figure, { label: "Behind", value: span(card.behind_s) }),
+        h(Figure, { label: "Quarantine", value: percent(card.refused) }),
+        h(Figure, { label: "Quality", value: h(Verdict, { card }) }),
+        h(Figure, { label: "Last batch", value: ago(card.last_batch_at) }),
+        h(Figure, { label: "Generation", value: number(card.generation) })),
+      h(Section, { title: "Partitions", names: ["Site", "Topic", "Partition", "Read up to", "Broker's end", "Waiting",
+        "Oldest waiting", "Last batch", "Broker"],
+        rows: page.parts.map((part) => [part.site, part.topic, part.partition, number(part.position),
+          number(part.end), number(part.waiting), part.oldest_waiting ? ago(part.oldest_waiting) : "-",
+          ago(part.last_batch_at), part.reachable ? "answers" : "away"]) }),
+      h(Section, { title: "Quarantine, by stage, since the job began", names: ["Stage", "Rows"], rows: counts(page.refused) }),
+      h(Section, { title: "Rules broken", names: ["Rule", "Rows"], rows: counts(page.broken) }),
+      h(Section, { title: "What happened", names: ["When", "Condition", "Why"],
+        rows: page.events.map((note) => [new Date(note.at).toISOString().slice(0, 19).replace("T", " ") + " UTC",
+          h(Badge, { colorPalette: COLOURS[note.condition] || "gray" }, note.condition), note.reason]) }),
+      h(Section, { title: "Tables", names: ["Layer", "Where"], rows: Object.entries(page.tables) }));
+  }
+
+  function Fleet() {
+    const [params] = useSearchParams();
+    const name = params.get("pipeline");
+    return name ? h(Detail, { name, key: name }) : h(Overview);
+  }
+
+  globalThis.Fleet = Fleet;
+  globalThis.AirflowPlugin = Fleet;
+})();

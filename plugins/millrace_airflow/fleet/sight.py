@@ -1,0 +1,114 @@
+"""Reads what pipelines wrote down, fast enough for hundreds of them at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from millrace.core.errors import MillraceError
+from millrace.core.fleet import Card, Page, Verdict, make_card, make_page
+from millrace.core.heartbeat import Heartbeat
+from millrace.core.journal import Journal
+from millrace.core.layout import Layout
+from millrace.core.pipeline import PipelineSpec
+from millrace.core.quality.task import QualityResult
+from millrace.specs.loader import load_file, pipeline_files
+from millrace.state.files import read_text
+from millrace.state.mailbox import Mailbox
+from millrace_airflow.deployment import recall
+
+_RESULT = "result.json"
+Stamp = tuple[int, int]
+
+
+@dataclass
+class Sight:
+    """Files that have not changed since are not read again."""
+
+    layout: Layout
+    _specs: dict[Path, tuple[Stamp, PipelineSpec | None]] = field(default_factory=dict)
+    _verdicts: dict[Path, tuple[Stamp, Verdict | None]] = field(default_factory=dict)
+
+    def pipelines(self) -> dict[str, PipelineSpec]:
+        specs = (self._spec(file) for file in pipeline_files(self.layout))
+        return {spec.name: spec for spec in specs if spec}
+
+    def card(self, spec: PipelineSpec) -> Card:
+        beat, journal = self._written(spec.name)
+        return self._card(spec, beat, journal)
+
+    def page(self, spec: PipelineSpec) -> Page:
+        beat, journal = self._written(spec.name)
+        tables = dict(self.layout.tables(spec.table))
+        shown = tables if spec.columns else {"bronze": tables["bronze"]}
+        return make_page(self._card(spec, beat, journal), beat, journal, shown)
+
+    def quality_page(self, name: str) -> str | None:
+        return read_text(self.layout.quality(name) / "latest" / "page.html")
+
+    def _card(self, spec: PipelineSpec, beat: Heartbeat | None, journal: Journal) -> Card:
+        sites = tuple(site.site for site in beat.sites) if beat else ()
+        return make_card(
+            spec,
+            sites or (spec.sites if spec.sites != "all" else ()),
+            beat,
+            journal,
+            datetime.now(UTC),
+            self._verdict(spec.name),
+            self._maintained_at(spec.name),
+        )
+
+    def _written(self, name: str) -> tuple[Heartbeat | None, Journal]:
+        mailbox = Mailbox(self.layout.job(name))
+        return mailbox.read_heartbeat(), mailbox.read_journal()
+
+    def _spec(self, file: Path) -> PipelineSpec | None:
+        stamp = _stamp(file)
+        known = self._specs.get(file)
+        if known is None or known[0] != stamp:
+            known = (stamp, self._load(file))
+            self._specs[file] = known
+        return known[1]
+
+    def _load(self, file: Path) -> PipelineSpec | None:
+        """A file that somebody broke hides no pipeline that runs."""
+        try:
+            return load_file(file, PipelineSpec)
+        except MillraceError:
+            last_good = recall(self.layout, file.stem)
+            return last_good.pipeline if last_good else None
+
+    def _verdict(self, name: str) -> Verdict | None:
+        file = self.layout.quality(name) / "latest" / _RESULT
+        stamp = _stamp(file)
+        known = self._verdicts.get(file)
+        if known is None or known[0] != stamp:
+            known = (stamp, _read_verdict(file))
+            self._verdicts[file] = known
+        return known[1]
+
+    def _maintained_at(self, name: str) -> datetime | None:
+        """Folders of tasks begin with their time, so the last by name is the newest."""
+        tasks = self.layout.task(name, "")
+        for folder in sorted(tasks.glob("*-maintain"), reverse=True):
+            result = folder / _RESULT
+            if result.exists():
+                return datetime.fromtimestamp(result.stat().st_mtime, UTC)
+        return None
+
+
+def _read_verdict(file: Path) -> Verdict | None:
+    text = read_text(file)
+    if text is None:
+        return None
+    result = QualityResult.model_validate_json(text)
+    return Verdict(passed=result.passed, worst=result.worst, rows=result.rows, at=result.checked_at)
+
+
+def _stamp(file: Path) -> Stamp:
+    try:
+        found = file.stat()
+    except FileNotFoundError:
+        return 0, 0
+    return found.st_mtime_ns, found.st_size

@@ -1,0 +1,76 @@
+"""A replay from a form: what is missing, a person's yes, and then adding it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from airflow.providers.standard.operators.hitl import ApprovalOperator
+from airflow.sdk import Context
+from airflow.sdk.exceptions import AirflowSkipException
+
+from millrace.core.instants import parse_instant
+from millrace.core.replay import Asked, ReplayResult, ReplaySpec
+from millrace.core.replay_lines import result_lines
+from millrace_airflow.operators import said_plainly
+from millrace_airflow.task_operators import TaskOperator
+
+_LOOK = "look"
+
+
+class ReplayOperator(TaskOperator):
+    """The span of the form; `dry_run` says what is missing and writes nothing."""
+
+    def __init__(self, *, dry_run: bool, **kwargs: Any) -> None:
+        # Which pipeline is the form's to say.
+        super().__init__(pipeline="", **kwargs)
+        self.dry_run = dry_run
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        from millrace.tasks.replay import replay
+
+        with said_plainly():
+            task = self._task(context["params"])
+            result = replay(self.layout, task, self.say)
+        lines = result_lines(result, task.origin)
+        self.say_all(lines)
+        return {"text": "\n".join(lines), "missing": missing(result), "added": result.added}
+
+    def _task(self, form: Any) -> ReplaySpec:
+        from millrace.tasks.replay import plan_replay
+
+        asked = asked_of(form)
+        named = form["sites"] or (), form["topics"] or (), form["partitions"] or ()
+        plan = plan_replay(self.layout, form["pipeline"], asked, form["source"], *named)
+        return plan.model_copy(update={"dry_run": self.dry_run})
+
+
+def asked_of(form: Any) -> Asked:
+    since, until = form["since"], form["until"]
+    return Asked(
+        first=form["first_offset"],
+        last=form["last_offset"],
+        since=parse_instant("since", since) if since else None,
+        until=parse_instant("until", until) if until else None,
+    )
+
+
+def missing(result: ReplayResult) -> int:
+    return result.missing("bronze") + result.missing("refined")
+
+
+class ApproveReplayOperator(ApprovalOperator):
+    """Waits for a person, who sees the counts; skipped where there is nothing to decide."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(
+            subject="Add what is missing to {{ params.pipeline }}?",
+            body=f"```\n{{{{ ti.xcom_pull(task_ids='{_LOOK}')['text'] }}}}\n```",
+            **kwargs,
+        )
+
+    def execute(self, context: Context) -> Any:
+        if context["params"]["dry_run"]:
+            raise AirflowSkipException("a dry run was asked for")
+        if not context["ti"].xcom_pull(task_ids=_LOOK)["missing"]:
+            raise AirflowSkipException("nothing is missing")
+        return super().execute(context)

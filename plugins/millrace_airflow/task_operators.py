@@ -1,0 +1,138 @@
+"""Tasks on a pipeline's tables: each is a Spark job of its own that comes to an end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, date, datetime
+from typing import Any
+
+from airflow.sdk import Asset, Context
+from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
+
+from millrace.core.maintenance.lines import plan_lines, result_lines
+from millrace.core.maintenance.plan import TablePlan
+from millrace.core.quality.task import QualityResult
+from millrace.tasks.pipelines import find_pipeline
+from millrace_airflow.operators import PipelineOperator, said_plainly
+
+# They share the machine with the jobs: one at a time.
+POOL = "millrace-tasks"
+
+
+class TaskOperator(PipelineOperator):
+    """What the Spark job prints stands in the task's log as it comes."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**{"pool": POOL, **kwargs})
+
+    def say(self, line: str) -> None:
+        self.log.info("%s", line)
+
+    def say_all(self, lines: Sequence[str]) -> None:
+        for line in lines:
+            self.say(line)
+
+    def on_kill(self) -> None:
+        # Called between two lines of the job; whoever reads them then ends the job.
+        raise AirflowException("it was marked as done or failed; its Spark job is ended")
+
+
+class PlanMaintenanceOperator(TaskOperator):
+    """What the tables need, in the log before anything is done; starts no engine."""
+
+    def execute(self, context: Context) -> dict[str, int]:
+        with said_plainly():
+            plans = self.plans()
+        self.say_all(plan_lines(plans))
+        return {plan.layer: len(plan.actions) for plan in plans}
+
+    def plans(self) -> list[TablePlan]:
+        from millrace.tasks.maintain import make_plans
+
+        pipeline = find_pipeline(self.layout, self.pipeline)
+        return make_plans(self.layout, pipeline, None, datetime.now(UTC))
+
+
+class MaintainOperator(PlanMaintenanceOperator):
+    """Does what is needed of some kinds; planned anew, because the job writes on meanwhile."""
+
+    def __init__(self, *, kinds: Sequence[str], **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.kinds = tuple(kinds)
+
+    def execute(self, context: Context) -> dict[str, int]:
+        from millrace.tasks.maintain import maintain
+
+        with said_plainly():
+            plans = [self._mine(plan) for plan in self.plans()]
+            if not any(plan.actions for plan in plans):
+                raise AirflowSkipException(f"nothing to do: {', '.join(self.kinds)}")
+            pipeline = find_pipeline(self.layout, self.pipeline)
+            result = maintain(self.layout, pipeline, plans, self.say)
+        self.say_all(result_lines(result))
+        return dict(Counter(done.layer for done in result.done))
+
+    def _mine(self, plan: TablePlan) -> TablePlan:
+        mine = tuple(action for action in plan.actions if action.kind in self.kinds)
+        return plan.model_copy(update={"actions": mine})
+
+
+class QualityOperator(TaskOperator):
+    """The suite over what came since the last check. A failed verdict fails the task.
+
+    The asset is updated by success alone, so what depends on it runs on judged rows.
+    """
+
+    def __init__(self, *, trusted: Asset, **kwargs: Any) -> None:
+        super().__init__(outlets=[trusted], **kwargs)
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        from millrace.tasks.quality import check_rows
+
+        with said_plainly():
+            pipeline = find_pipeline(self.layout, self.pipeline)
+            result = check_rows(self.layout, pipeline, (None, None), "critical", self.say)
+        self.say_all(verdict_lines(result))
+        if not result.passed:
+            raise AirflowFailException(f"{result.worst}: {failures(result)}; page: {result.page}")
+        return {"rows": result.rows, "span": result.span, "page": str(result.page)}
+
+
+def failures(result: QualityResult) -> str:
+    failed = [one for one in result.outcomes if not one.passed]
+    return ", ".join(f"{one.type} of {one.subject}" for one in failed)
+
+
+def verdict_lines(result: QualityResult) -> list[str]:
+    lines = [
+        f"{'passed' if one.passed else 'FAILED'} {one.severity}: {one.type} of {one.subject}"
+        for one in result.outcomes
+    ]
+    return [*lines, f"{result.rows} rows, {result.span}; page: {result.page}"]
+
+
+class BackfillOperator(TaskOperator):
+    """Silver and quarantine of the run's day, made anew from bronze as the files are today."""
+
+    def execute(self, context: Context) -> str:
+        from millrace.core.backfill import result_lines
+        from millrace.tasks.backfill import backfill, plan_backfill
+
+        day = day_of(context)
+        with said_plainly():
+            now = datetime.now(UTC)
+            task = plan_backfill(self.layout, self.pipeline, day, day, now, dry_run=False)
+            result = backfill(self.layout, task, self.say)
+        self.say_all(result_lines(result))
+        return day.isoformat()
+
+
+def day_of(context: Context) -> date:
+    """The form's day, or the day of a backfill's run; a scheduled run has nothing to mend."""
+    asked = context["params"].get("day")
+    if asked:
+        return date.fromisoformat(str(asked))
+    if context["dag_run"].run_type != "backfill":
+        raise AirflowSkipException("only for days that are asked for: a backfill, or the form")
+    return context["logical_date"].astimezone(UTC).date()

@@ -1,0 +1,148 @@
+"""A diagnosis: how a job is, by its process, its heartbeat and how these went on; and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from millrace.core.heartbeat import Heartbeat, Phase
+from millrace.core.job import JobState, JobStatus
+from millrace.core.pipeline import Supervise
+from millrace.core.trend import Trend
+
+# How a JVM ends that finds no more room (-XX:+ExitOnOutOfMemoryError).
+OUT_OF_MEMORY = 3
+
+
+class Condition(StrEnum):
+    ABSENT = "absent"  # never started
+    STARTING = "starting"
+    HEALTHY = "healthy"
+    LAGGING = "lagging"  # too far behind, and falling back further
+    INPUT_SILENT = "input silent"  # longer without a message than the pipeline expects
+    STUCK = "stuck"  # data waits, and nothing moves
+    STALE = "stale"  # the process is there, and says nothing
+    OUTDATED = "outdated"  # runs other files than there are now
+    STOPPING = "stopping"
+    STOPPED = "stopped"
+    FENCED = "fenced"  # another supervisor started a newer generation
+    DEAD = "dead"
+    CRASH_LOOP = "crash loop"  # dies before its first batch, again and again
+    UNKNOWN = "out of sight"  # the runner does not answer
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What is known of a job at one moment."""
+
+    now: datetime
+    status: JobStatus
+    heartbeat: Heartbeat | None
+    wanted_fingerprint: str
+    trend: Trend | None = None
+
+    @property
+    def own_beat(self) -> Heartbeat | None:
+        """A former generation's heartbeat says nothing of this job."""
+        beat = self.heartbeat
+        return beat if beat and beat.generation == self.status.generation else None
+
+    @property
+    def is_outdated(self) -> bool:
+        return self.status.fingerprint != self.wanted_fingerprint
+
+    @property
+    def has_worked(self) -> bool:
+        """It finished a batch before it died."""
+        return bool(self.own_beat and any(site.last_batch_at for site in self.own_beat.sites))
+
+
+@dataclass(frozen=True)
+class Finding:
+    condition: Condition
+    reason: str
+
+
+def diagnose(seen: Observation, policy: Supervise) -> Finding:
+    match seen.status.state:
+        case JobState.UNKNOWN:
+            text = "the process manager does not answer; the job is left alone"
+            return Finding(Condition.UNKNOWN, text)
+        case JobState.STOPPING:
+            return Finding(Condition.STOPPING, "the job is finishing its batch")
+        case JobState.RUNNING:
+            return _of_running(seen, policy)
+        case JobState.DEAD:
+            return Finding(Condition.DEAD, describe_death(seen))
+        case JobState.ABSENT:
+            return Finding(Condition.ABSENT, "first start")
+    if seen.own_beat and seen.own_beat.phase == Phase.FENCED:
+        text = "a newer generation took over; does another stack run this pipeline?"
+        return Finding(Condition.FENCED, text)
+    return Finding(Condition.STOPPED, "it was stopped")
+
+
+def _of_running(seen: Observation, policy: Supervise) -> Finding:
+    if seen.is_outdated:
+        return Finding(Condition.OUTDATED, "its files changed")
+    silent_s = _silent_s(seen)
+    if silent_s > policy.stale_after.total_seconds():
+        text = f"no heartbeat for {silent_s:.0f} s, the process hangs"
+        return Finding(Condition.STALE, text)
+    if seen.own_beat is None or seen.own_beat.phase == Phase.STARTING:
+        return Finding(Condition.STARTING, "running, and has no batch yet")
+    return next(_complaints(seen, policy), Finding(Condition.HEALTHY, "running"))
+
+
+def _complaints(seen: Observation, policy: Supervise) -> Iterator[Finding]:
+    """The worst first."""
+    beat, trend = seen.own_beat, seen.trend
+    if beat is None or trend is None:
+        return
+    stuck = trend.stuck_sites(seen.now, policy.stuck_after)
+    if stuck:
+        span_s = policy.stuck_after.total_seconds()
+        text = f"data waits, and nothing moved for {span_s:.0f} s: {', '.join(stuck)}"
+        yield Finding(Condition.STUCK, text)
+    lag_s = beat.lag_s(seen.now)
+    if lag_s > policy.max_lag.total_seconds() and trend.is_rising(lag_s):
+        text = f"the oldest message waits {lag_s:.0f} s and more each minute; max_lag is exceeded"
+        yield Finding(Condition.LAGGING, text)
+    silent = trend.silent_sites(seen.now, policy.silent_after) if policy.silent_after else ()
+    if silent:
+        text = f"no message came for longer than silent_after: {', '.join(silent)}"
+        yield Finding(Condition.INPUT_SILENT, text)
+
+
+def _silent_s(seen: Observation) -> float:
+    """Time since the last sign of life; the start of the process counts as one."""
+    signs = [seen.status.since] if seen.status.since else []
+    if seen.own_beat:
+        signs.append(seen.own_beat.at)
+    return (seen.now - max(signs)).total_seconds() if signs else 0.0
+
+
+def describe_death(seen: Observation) -> str:
+    code = seen.status.exit_code
+    text = "ended by a signal (kill -9?)" if code is None else f"exit {code}{_meaning(code)}"
+    beat = seen.own_beat
+    return f"{text}: {beat.error}" if beat and beat.error else text
+
+
+def _meaning(code: int) -> str:
+    meanings = {
+        OUT_OF_MEMORY: " (out of memory; raise the pipeline's resources.memory)",
+        137: " (killed; out of memory?)",
+        143: " (terminated)",
+        134: " (aborted)",
+    }
+    return meanings.get(code, "")
+
+
+def backoff(failures: int, longest: timedelta = timedelta(minutes=5)) -> timedelta:
+    """Before the next start of a job that dies before its first batch: none, 2 s, 4 s, 8 s ..."""
+    if not failures:
+        return timedelta(0)
+    return min(timedelta(seconds=2 ** min(failures, 20)), longest)

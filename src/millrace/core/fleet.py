@@ -1,0 +1,162 @@
+"""What the Fleet page shows of a pipeline: put together from what its parts wrote down."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+from millrace.core.condition import Condition
+from millrace.core.heartbeat import Heartbeat, SiteBeat
+from millrace.core.journal import Journal, Note, Sample
+from millrace.core.model import Frozen
+from millrace.core.pipeline import PipelineSpec
+from millrace.core.refine import Severity
+
+# A job that rests says nothing, and need not.
+_AT_REST = {Condition.ABSENT, Condition.STOPPED, Condition.DEAD, Condition.CRASH_LOOP}
+
+
+class Verdict(Frozen):
+    passed: bool
+    worst: Severity | None
+    rows: int
+    at: datetime
+
+
+class Card(Frozen):
+    """One line of the page."""
+
+    name: str
+    dag_id: str
+    state: str
+    reason: str
+    since: datetime | None
+    runner: str
+    sites: tuple[str, ...]
+    sites_away: tuple[str, ...]
+    generation: int | None
+    rows_per_s: float
+    lag_records: int
+    # Age of the oldest message that is not readable yet; one batch makes bronze and silver.
+    behind_s: float
+    # Share of the rows in quarantine, since the job began; None before the first row.
+    refused: float | None
+    last_batch_at: datetime | None
+    verdict: Verdict | None
+    maintained_at: datetime | None
+    history: tuple[Sample, ...]
+
+
+class SiteRow(Frozen):
+    site: str
+    topic: str
+    partition: int
+    position: int
+    end: int
+    waiting: int
+    oldest_waiting: datetime | None
+    reachable: bool
+    last_batch_at: datetime | None
+
+
+class Page(Frozen):
+    """A pipeline's own page."""
+
+    card: Card
+    parts: tuple[SiteRow, ...]
+    events: tuple[Note, ...]
+    refused: dict[str, int]
+    broken: dict[str, int]
+    tables: dict[str, str]
+
+
+def make_card(
+    spec: PipelineSpec,
+    sites: tuple[str, ...],
+    beat: Heartbeat | None,
+    journal: Journal,
+    now: datetime,
+    verdict: Verdict | None = None,
+    maintained_at: datetime | None = None,
+) -> Card:
+    note = journal.latest
+    state, reason = judge(spec, beat, note, now)
+    is_alive = note is not None and state == note.condition and state not in _AT_REST
+    batches = [site.last_batch_at for site in beat.sites if site.last_batch_at] if beat else []
+    return Card(
+        name=spec.name,
+        dag_id=spec.dag_id,
+        state=state,
+        reason=reason,
+        since=note.at if note else None,
+        runner=spec.runner,
+        sites=sites,
+        sites_away=tuple(s.site for s in beat.sites if not s.reachable) if beat else (),
+        generation=beat.generation if beat else None,
+        rows_per_s=round(beat.rows_per_s, 1) if beat and is_alive else 0.0,
+        lag_records=beat.lag_records if beat else 0,
+        behind_s=round(beat.lag_s(now), 1) if beat else 0.0,
+        refused=refused_share(beat.sites) if beat else None,
+        last_batch_at=max(batches, default=None),
+        verdict=verdict,
+        maintained_at=maintained_at,
+        history=journal.samples,
+    )
+
+
+def judge(
+    spec: PipelineSpec, beat: Heartbeat | None, note: Note | None, now: datetime
+) -> tuple[str, str]:
+    """Supervision's word, unless job and supervision have both fallen silent since."""
+    if note is None:
+        return Condition.ABSENT, "never started"
+    if note.condition in _AT_REST:
+        return note.condition, note.reason
+    silent_s = beat.age_s(now) if beat else (now - note.at).total_seconds()
+    if silent_s > spec.supervise.stale_after.total_seconds():
+        text = f"no word for {silent_s:.0f} s, neither of the job nor of its supervision"
+        return Condition.UNKNOWN, text
+    return note.condition, note.reason
+
+
+def refused_share(sites: tuple[SiteBeat, ...]) -> float | None:
+    rows = sum(site.rows_total for site in sites)
+    refused = sum(sum(site.refused.values()) for site in sites)
+    return round(refused / rows, 4) if rows else None
+
+
+def make_page(card: Card, beat: Heartbeat | None, journal: Journal, tables: dict[str, str]) -> Page:
+    sites = beat.sites if beat else ()
+    return Page(
+        card=card,
+        parts=tuple(row for site in sites for row in _rows(site)),
+        events=tuple(reversed(journal.notes[-50:])),
+        refused=_sum(site.refused for site in sites),
+        broken=_sum(site.broken for site in sites),
+        tables=tables,
+    )
+
+
+def _rows(site: SiteBeat) -> list[SiteRow]:
+    return [
+        SiteRow(
+            site=site.site,
+            topic=part.topic,
+            partition=part.partition,
+            position=part.position,
+            end=part.end,
+            waiting=part.records,
+            oldest_waiting=part.oldest_waiting,
+            reachable=site.reachable,
+            last_batch_at=site.last_batch_at,
+        )
+        for part in site.partitions
+    ]
+
+
+def _sum(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    total: Counter[str] = Counter()
+    for one in counts:
+        total.update(one)
+    return dict(total)

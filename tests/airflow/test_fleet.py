@@ -1,0 +1,135 @@
+"""The Fleet page's answers: to whom, and what."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from airflow.api_fastapi.app import create_auth_manager
+from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
+from fastapi.testclient import TestClient
+
+from millrace.core.condition import Condition
+from millrace.core.heartbeat import Heartbeat, PartitionLag, Phase, SiteBeat
+from millrace.core.journal import Journal
+from millrace.core.layout import Layout
+from millrace.state.mailbox import Mailbox
+from millrace_airflow.fleet import api, sight
+from tests.airflow.conftest import PIPELINE
+
+
+@pytest.fixture(scope="module")
+def _revoked_tokens() -> None:
+    """The one table of Airflow that reading a token asks."""
+    from airflow import settings
+    from airflow.models.revoked_token import RevokedToken
+
+    settings.configure_orm()
+    RevokedToken.__table__.create(settings.engine, checkfirst=True)
+
+
+@pytest.fixture
+def client(_revoked_tokens: None, layout: Layout) -> Iterator[TestClient]:
+    create_auth_manager().init()
+    api._sight.cache_clear()  # noqa: SLF001 - each test has a checkout of its own
+    write_down(layout, "temperature")
+    yield TestClient(api.app)
+    api._sight.cache_clear()  # noqa: SLF001
+
+
+def write_down(layout: Layout, name: str) -> None:
+    now = datetime.now(UTC)
+    part = PartitionLag(topic="t", partition=0, position=90, end=100, oldest_waiting=now)
+    site = SiteBeat(
+        site="plant-a",
+        batch=1,
+        rows_per_s=10,
+        rows_total=100,
+        last_batch_at=now,
+        reachable=True,
+        partitions=(part,),
+        refused={"decode": 1},
+    )
+    beat = Heartbeat(
+        pipeline=name, generation=1, fingerprint="f", phase=Phase.RUNNING, at=now, sites=(site,)
+    )
+    mailbox = Mailbox(layout.job(name))
+    mailbox.write_heartbeat(beat)
+    mailbox.write_journal(Journal().noting(now, Condition.HEALTHY, "running").sampling(now, beat))
+
+
+def signed_in(role: str) -> dict[str, str]:
+    user = SimpleAuthManagerUser(username=role, role=role)
+    token = create_auth_manager().generate_jwt(user)
+    return {"Authorization": f"Bearer {token}"}
+
+
+def paths() -> list[str]:
+    found = [re.sub(r"\{\w+\}", "temperature", route.path) for route in api.app.routes]
+    assert len(found) >= 4
+    return found
+
+
+@pytest.mark.parametrize("path", paths())
+def test_nobody_sees_anything_without_a_name(client: TestClient, path: str) -> None:
+    assert client.get(path).status_code == 401
+    wrong = {"Authorization": "Bearer not-a-token"}
+    assert client.get(path, headers=wrong).status_code == 403
+
+
+@pytest.mark.parametrize("path", paths())
+def test_a_viewer_sees_and_changes_nothing(client: TestClient, path: str) -> None:
+    viewer = signed_in("VIEWER")
+    # Nothing was judged yet, so there is no page of it.
+    assert client.get(path, headers=viewer).status_code in (200, 404)
+    for change in (client.post, client.put, client.patch, client.delete):
+        assert change(path, headers=viewer).status_code == 405
+
+
+def test_only_who_may_operate_gets_buttons(client: TestClient) -> None:
+    for role, mine in (("VIEWER", []), ("OP", ["temperature"]), ("ADMIN", ["temperature"])):
+        answer = client.get("/api/pipelines", headers=signed_in(role)).json()
+        assert answer["may_operate"] == mine
+        (card,) = answer["pipelines"]
+        assert (card["state"], card["lag_records"], card["refused"]) == ("healthy", 10, 0.01)
+
+
+def test_a_pipelines_page_has_its_partitions_and_events(client: TestClient) -> None:
+    answer = client.get("/api/pipelines/temperature", headers=signed_in("VIEWER")).json()
+    assert answer["may_operate"] is False
+    (part,) = answer["page"]["parts"]
+    assert (part["site"], part["position"], part["waiting"]) == ("plant-a", 90, 10)
+    (event,) = answer["page"]["events"]
+    assert event["condition"] == "healthy"
+
+
+def test_a_pipeline_that_is_not_there_is_named(client: TestClient) -> None:
+    answer = client.get("/api/pipelines/vibration", headers=signed_in("ADMIN"))
+    assert answer.status_code == 404
+    assert "'vibration'" in answer.json()["detail"]
+
+
+def test_the_result_page_may_run_nothing(client: TestClient, layout: Layout) -> None:
+    latest = layout.quality("temperature") / "latest"
+    latest.mkdir(parents=True)
+    (latest / "page.html").write_text("<script>alert(1)</script>")
+    answer = client.get("/api/pipelines/temperature/quality", headers=signed_in("VIEWER"))
+    assert answer.headers["Content-Security-Policy"].startswith("default-src 'none'")
+
+
+def test_files_that_did_not_change_are_not_read_again(
+    client: TestClient, layout: Layout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it takes with 200 pipelines: benchmarks/fleet_page.py."""
+    admin = signed_in("ADMIN")
+    client.get("/api/pipelines", headers=admin)
+    read: list[Path] = []
+    monkeypatch.setattr(sight, "load_file", lambda file, _: read.append(file))
+    client.get("/api/pipelines", headers=admin)
+    assert read == []
+    (layout.pipelines / "other.yaml").write_text(PIPELINE.replace("temperature", "other"))
+    client.get("/api/pipelines", headers=admin)
+    assert [file.name for file in read] == ["other.yaml"]

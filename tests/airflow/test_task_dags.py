@@ -1,0 +1,107 @@
+"""The DAGs of tasks: which there are, what they look like, what their forms refuse."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from airflow.dag_processing.dagbag import DagBag
+from airflow.sdk import AssetOrTimeSchedule
+from airflow.sdk.exceptions import ParamValidationError
+
+from millrace.core.layout import Layout
+from millrace_airflow.commits import NewRowsTrigger
+from millrace_airflow.task_operators import POOL
+from tests.airflow.conftest import REFINED, REPOSITORY
+
+
+def dags(file: str) -> dict[str, Any]:
+    found = DagBag(dag_folder=REPOSITORY / "dags" / file, safe_mode=True)
+    assert found.import_errors == {}
+    return dict(found.dags)
+
+
+def shape(dag: Any) -> dict[str, set[str]]:
+    return {task.task_id: set(task.downstream_task_ids) for task in dag.tasks}
+
+
+@pytest.fixture
+def refined(layout: Layout) -> Layout:
+    (layout.pipelines / "temperature.yaml").write_text(REFINED)
+    layout.expectations.mkdir()
+    suite = (REPOSITORY / "expectations" / "silver_temperature.json").read_text()
+    (layout.expectations / "silver_temperature.json").write_text(suite)
+    return layout
+
+
+def test_maintenance_is_planned_before_it_is_done(layout: Layout) -> None:
+    dag = dags("maintain.py")["maintain.temperature"]
+    assert shape(dag) == {
+        "plan": {"retention"},
+        "retention": {"compact"},
+        "compact": {"vacuum"},
+        "vacuum": set(),
+    }
+    assert {task.pool for task in dag.tasks} == {POOL}
+
+
+def test_a_pipeline_without_columns_has_nothing_to_judge_or_to_make_anew(layout: Layout) -> None:
+    assert dags("quality.py") == {}
+    assert dags("backfill.py") == {}
+
+
+def test_quality_runs_when_rows_came_and_each_night_and_gates_an_asset(refined: Layout) -> None:
+    dag = dags("quality.py")["quality.temperature"]
+    (check,) = dag.tasks
+    assert [asset.name for asset in check.outlets] == ["trusted/temperature"]
+    assert isinstance(dag.timetable, AssetOrTimeSchedule)
+    assert dag.timetable.timetable.expression == "43 2 * * *"
+    (watcher,) = dag.timetable.asset_condition.watchers
+    assert isinstance(watcher.trigger, NewRowsTrigger)
+
+
+def test_a_backfill_has_a_day_for_each_run(refined: Layout) -> None:
+    dag = dags("backfill.py")["backfill.temperature"]
+    assert dag.max_active_runs == 1
+    assert shape(dag) == {"backfill": set()}
+
+
+def test_a_replay_asks_a_person_between_looking_and_adding(refined: Layout) -> None:
+    assert shape(dags("replay.py")["replay"]) == {
+        "look": {"approve"},
+        "approve": {"add"},
+        "add": set(),
+    }
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"pipeline": "vibration"},
+        {"source": "tape"},
+        {"sites": ["plant-z"]},
+        {"partitions": [-1]},
+        {"first_offset": "ten"},
+        {"dry_run": "perhaps"},
+    ],
+    ids=lambda wrong: next(iter(wrong)),
+)
+def test_the_form_refuses_what_cannot_be(layout: Layout, wrong: dict[str, object]) -> None:
+    params = dags("replay.py")["replay"].params
+    (name,) = wrong
+    with pytest.raises(ParamValidationError):
+        params.get_param(name).resolve(wrong[name])
+
+
+def test_no_field_of_the_form_is_hidden_and_each_explains_itself(layout: Layout) -> None:
+    params = dags("replay.py")["replay"].params
+    for name in params:
+        param = params.get_param(name)
+        assert param.schema["title"]
+        assert param.description
+        assert "section" not in param.schema
+
+
+def test_no_pipeline_no_replay(layout: Layout) -> None:
+    (layout.pipelines / "temperature.yaml").unlink()
+    assert dags("replay.py") == {}

@@ -1,0 +1,114 @@
+"""What the Fleet page shows, and what supervision writes down for it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from millrace.core.condition import Condition
+from millrace.core.fleet import judge, make_card, make_page, refused_share
+from millrace.core.heartbeat import Heartbeat, PartitionLag, Phase, SiteBeat
+from millrace.core.journal import Journal, Note
+from millrace.core.pipeline import PipelineSpec
+
+NOW = datetime(2026, 11, 19, 12, tzinfo=UTC)
+SPEC = PipelineSpec(
+    name="temperature", sites="all", topics=("t",), format="json", table="temperature"
+)
+PART = PartitionLag(
+    topic="t", partition=0, position=90, end=100, oldest_waiting=NOW - timedelta(seconds=3)
+)
+
+
+def site(name: str, *, rows: int = 100, refused: int = 0, reachable: bool = True) -> SiteBeat:
+    return SiteBeat(
+        site=name,
+        batch=1,
+        rows_per_s=10,
+        rows_total=rows,
+        last_batch_at=NOW,
+        reachable=reachable,
+        partitions=(PART,),
+        refused={"decode": refused} if refused else {},
+    )
+
+
+def beat(*sites: SiteBeat, age_s: float = 1) -> Heartbeat:
+    return Heartbeat(
+        pipeline="temperature",
+        generation=3,
+        fingerprint="f",
+        phase=Phase.RUNNING,
+        at=NOW - timedelta(seconds=age_s),
+        sites=sites,
+    )
+
+
+def journal(condition: Condition, minutes_ago: float = 5) -> Journal:
+    return Journal().noting(NOW - timedelta(minutes=minutes_ago), condition, "why")
+
+
+def test_a_change_is_noted_once_and_the_oldest_go() -> None:
+    book = Journal()
+    for second in range(1000):
+        condition = Condition.HEALTHY if second % 4 < 2 else Condition.DEAD
+        book = book.noting(NOW + timedelta(seconds=second), condition, "")
+    assert len(book.notes) == 200
+    assert all(a.condition != b.condition for a, b in zip(book.notes, book.notes[1:], strict=False))
+
+
+def test_an_hour_of_samples_is_kept_one_a_minute() -> None:
+    book = Journal()
+    for second in range(0, 7200, 2):
+        book = book.sampling(NOW + timedelta(seconds=second), beat(site("plant-a")))
+    assert len(book.samples) == 60
+    assert book.samples[-1].at - book.samples[0].at == timedelta(minutes=59)
+
+
+@pytest.mark.parametrize(
+    ("condition", "age_s", "shown"),
+    [
+        (Condition.HEALTHY, 1, Condition.HEALTHY),
+        (Condition.LAGGING, 1, Condition.LAGGING),
+        (Condition.HEALTHY, 61, Condition.UNKNOWN),
+        (Condition.STOPPED, 9000, Condition.STOPPED),
+        (Condition.CRASH_LOOP, 9000, Condition.CRASH_LOOP),
+    ],
+)
+def test_the_state_is_supervisions_unless_all_are_silent(
+    condition: Condition, age_s: float, shown: Condition
+) -> None:
+    note = Note(at=NOW - timedelta(hours=1), condition=condition, reason="why")
+    assert judge(SPEC, beat(age_s=age_s), note, NOW)[0] == shown
+
+
+def test_what_never_ran_says_so() -> None:
+    card = make_card(SPEC, (), None, Journal(), NOW)
+    assert (card.state, card.reason) == (Condition.ABSENT, "never started")
+    assert (card.rows_per_s, card.refused, card.last_batch_at) == (0.0, None, None)
+
+
+def test_a_card_sums_up_its_sites() -> None:
+    both = beat(site("plant-a", refused=5), site("plant-b", reachable=False))
+    card = make_card(SPEC, ("plant-a", "plant-b"), both, journal(Condition.HEALTHY), NOW)
+    assert (card.state, card.rows_per_s, card.lag_records) == (Condition.HEALTHY, 20.0, 20)
+    assert (card.behind_s, card.refused, card.sites_away) == (3.0, 0.025, ("plant-b",))
+
+
+def test_a_stopped_job_has_no_rate() -> None:
+    card = make_card(SPEC, (), beat(site("plant-a")), journal(Condition.STOPPED), NOW)
+    assert card.rows_per_s == 0.0
+
+
+def test_no_rows_have_no_share_of_refused_ones() -> None:
+    assert refused_share((site("plant-a", rows=0),)) is None
+
+
+def test_a_page_has_its_partitions_and_the_newest_event_first() -> None:
+    book = journal(Condition.STARTING, 6).noting(NOW, Condition.HEALTHY, "running")
+    now = beat(site("plant-a", refused=5), site("plant-b", refused=2))
+    page = make_page(make_card(SPEC, (), now, book, NOW), now, book, {})
+    assert [(part.site, part.waiting) for part in page.parts] == [("plant-a", 10), ("plant-b", 10)]
+    assert [note.condition for note in page.events] == [Condition.HEALTHY, Condition.STARTING]
+    assert page.refused == {"decode": 7}
