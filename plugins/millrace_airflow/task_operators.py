@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from typing import Any
 
-from airflow.sdk import Asset, Context
+from airflow.sdk import Asset, BaseOperatorLink, Context
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 
 from millrace.core.maintenance.lines import plan_lines, result_lines
@@ -78,11 +78,22 @@ class MaintainOperator(PlanMaintenanceOperator):
         return plan.model_copy(update={"actions": mine})
 
 
+class ResultPage(BaseOperatorLink):
+    """A button on the task's page."""
+
+    name = "Result page"
+
+    def get_link(self, operator: QualityOperator, *, ti_key: object) -> str:  # type: ignore[override]
+        return f"/fleet/api/pipelines/{operator.pipeline}/quality"
+
+
 class QualityOperator(TaskOperator):
     """The suite over what came since the last check. A failed verdict fails the task.
 
     The asset is updated by success alone, so what depends on it runs on judged rows.
     """
+
+    operator_extra_links = (ResultPage(),)
 
     def __init__(self, *, trusted: Asset, **kwargs: Any) -> None:
         super().__init__(outlets=[trusted], **kwargs)

@@ -284,6 +284,12 @@ BUDGET = {
         Action.GIVE_UP,
         "hangs",
     ),
+    "stuck with the budget used up": (
+        running(WAITING, trend_of(WAITING, WAITING, over=6 * MINUTES)),
+        failures(1800, 600),
+        Action.KEEP,
+        "left to go on by itself",
+    ),
     "changed files are a new chance": (
         seen(JobState.DEAD, fingerprint="old", exit_code=1),
         failures(1800, 600),

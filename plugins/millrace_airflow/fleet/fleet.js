@@ -120,7 +120,7 @@
     return h(Box, null,
       h(HStack, { gap: 1 }, ...Object.keys(ACTIONS).map(one),
         h(Button, { size: "xs", variant: "outline", asChild: true },
-          h(Link, { to: `/dags/replay?pipeline=${card.name}` }, "Replay..."))),
+          h(Link, { to: "/dags/replay" }, "Replay..."))),
       problem && h(Text, { color: "red.500", fontSize: "xs" }, problem));
   }
 

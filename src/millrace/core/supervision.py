@@ -80,10 +80,15 @@ def _recent_failures(now: datetime, starts: tuple[Start, ...]) -> list[Start]:
 def _within_budget(
     seen: Observation, policy: Supervise, found: Finding, recent: list[Start]
 ) -> Decision:
+    is_used_up = len(recent) >= policy.restarts_per_hour
+    if is_used_up and found.condition == Condition.STUCK:
+        # What it waits for, such as an object store, may come back; it goes on by itself then.
+        reason = f"{found.reason}; restarts are used up, so it is left to go on by itself"
+        return Decision(Action.KEEP, found.condition, reason)
     if not policy.restarts_per_hour:
         reason = f"{found.reason}; restarts_per_hour is 0"
         return Decision(Action.GIVE_UP, found.condition, reason, failure=True)
-    if len(recent) >= policy.restarts_per_hour:
+    if is_used_up:
         return _give_up(policy, found, recent)
     wait_until = _wait_until(seen, recent)
     if wait_until and seen.now < wait_until:

@@ -1,0 +1,78 @@
+"""A task as a process: its progress, its result, its reasons, its end."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from millrace.core.engine import EngineSpec, Tables
+from millrace.core.layout import Layout
+from millrace.core.model import Frozen
+from millrace.core.task import TaskSpec
+from millrace.tasks.run import TaskFailedError, run_task
+
+# Modules that stand where spark_jobs would; the process is real.
+WORKS = """\
+import json, pathlib, sys
+folder = pathlib.Path(json.loads(pathlib.Path(sys.argv[1]).read_text())["folder"])
+print("half way", flush=True)
+(folder / "result.json").write_text('{"rows": 7}')
+"""
+FAILS = """\
+import json, pathlib, sys
+folder = pathlib.Path(json.loads(pathlib.Path(sys.argv[1]).read_text())["folder"])
+(folder / "error.txt").write_text("the table is gone")
+sys.exit(1)
+"""
+CRASHES = "raise SystemExit('no Java here')"
+NEVER_ENDS = """\
+import os, time
+print(os.getpid(), flush=True)
+time.sleep(600)
+"""
+
+
+class Result(Frozen):
+    rows: int
+
+
+def run(home: Path, module: str, said: list[str]) -> Result:
+    python = home / ".venv-lake" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.symlink_to(sys.executable)
+    (home / "job.py").write_text(module)
+    tables = Tables(bronze="b", silver="s", quarantine="q")
+    engine = EngineSpec(memory="1g", class_path=())
+    task = TaskSpec(pipeline="p", engine=engine, tables=tables, folder=home)
+    return run_task(Layout(home), "job", task, Result, said.append)
+
+
+def test_progress_comes_line_by_line_and_the_result_at_the_end(tmp_path: Path) -> None:
+    said: list[str] = []
+    assert run(tmp_path, WORKS, said) == Result(rows=7)
+    assert said == ["half way"]
+
+
+def test_a_reason_is_given_with_the_log_beside_it(tmp_path: Path) -> None:
+    with pytest.raises(TaskFailedError, match=r"the table is gone \(log: .*task.log\)"):
+        run(tmp_path, FAILS, [])
+
+
+def test_without_a_reason_the_last_lines_are_given(tmp_path: Path) -> None:
+    with pytest.raises(TaskFailedError, match=r"exit code 1; [\s\S]*no Java here"):
+        run(tmp_path, CRASHES, [])
+
+
+def test_whoever_stops_waiting_ends_the_process(tmp_path: Path) -> None:
+    class Impatient(list[str]):
+        def append(self, line: str) -> None:
+            super().append(line)
+            raise KeyboardInterrupt
+
+    said = Impatient()
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path, NEVER_ENDS, said)
+    assert not psutil.pid_exists(int(said[0]))
