@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 from airflow.providers.standard.operators.hitl import ApprovalOperator
@@ -65,6 +66,9 @@ class ApproveReplayOperator(ApprovalOperator):
         super().__init__(
             subject="Add what is missing to {{ params.pipeline }}?",
             body=f"```\n{{{{ ti.xcom_pull(task_ids='{_LOOK}')['text'] }}}}\n```",
+            # Airflow 3.3 fails a task that is answered before its scheduler saw it waiting.
+            retries=2,
+            retry_delay=timedelta(seconds=1),
             **kwargs,
         )
 

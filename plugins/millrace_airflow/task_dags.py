@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from airflow.sdk import DAG, Asset, AssetOrTimeSchedule, AssetWatcher, CronTriggerTimetable, Param
@@ -22,9 +22,8 @@ from millrace_airflow.task_operators import (
     QualityOperator,
 )
 
-_START = datetime(2025, 1, 1, tzinfo=UTC)
+# Without a start_date the first run is at the schedule's next time, and not at once.
 _COMMON: dict[str, Any] = {
-    "start_date": _START,
     "catchup": False,
     "max_active_runs": 1,
     "is_paused_upon_creation": False,

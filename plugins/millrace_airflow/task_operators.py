@@ -13,6 +13,7 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException, Airfl
 from millrace.core.maintenance.lines import plan_lines, result_lines
 from millrace.core.maintenance.plan import TablePlan
 from millrace.core.quality.task import QualityResult
+from millrace.state.objects import objects_at
 from millrace.tasks.pipelines import find_pipeline
 from millrace_airflow.operators import PipelineOperator, said_plainly
 
@@ -33,6 +34,13 @@ class TaskOperator(PipelineOperator):
         for line in lines:
             self.say(line)
 
+    def skip_without_table(self, layer: str) -> None:
+        """A pipeline that has not run yet has nothing to see to."""
+        pipeline = find_pipeline(self.layout, self.pipeline)
+        place = self.layout.table(layer, pipeline.table)
+        if not objects_at(place, self.layout.bucket).names("_delta_log"):
+            raise AirflowSkipException(f"there is no table {place} yet")
+
     def on_kill(self) -> None:
         # Called between two lines of the job; whoever reads them then ends the job.
         raise AirflowException("it was marked as done or failed; its Spark job is ended")
@@ -50,6 +58,7 @@ class PlanMaintenanceOperator(TaskOperator):
     def plans(self) -> list[TablePlan]:
         from millrace.tasks.maintain import make_plans
 
+        self.skip_without_table("bronze")
         pipeline = find_pipeline(self.layout, self.pipeline)
         return make_plans(self.layout, pipeline, None, datetime.now(UTC))
 
@@ -102,6 +111,7 @@ class QualityOperator(TaskOperator):
         from millrace.tasks.quality import check_rows
 
         with said_plainly():
+            self.skip_without_table("silver")
             pipeline = find_pipeline(self.layout, self.pipeline)
             result = check_rows(self.layout, pipeline, (None, None), "critical", self.say)
         self.say_all(verdict_lines(result))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from airflow.sdk import Asset
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 
 from millrace.core.layout import Layout
@@ -39,9 +41,14 @@ def context(**values: Any) -> Any:
     return {"params": {}, **values}
 
 
-def test_a_plan_without_a_table_fails_with_the_way_out(layout: Layout) -> None:
-    with pytest.raises(AirflowFailException, match="provision task makes it"):
-        PlanMaintenanceOperator(task_id="plan", pipeline="temperature").execute(context())
+def test_a_pipeline_that_has_not_run_yet_is_skipped(layout: Layout) -> None:
+    trusted = Asset("trusted/t")
+    for operator in (
+        PlanMaintenanceOperator(task_id="plan", pipeline="temperature"),
+        QualityOperator(task_id="check", pipeline="temperature", trusted=trusted),
+    ):
+        with pytest.raises(AirflowSkipException, match=r"no table .*temperature yet"):
+            operator.execute(context())
 
 
 def test_a_plan_says_that_nothing_is_needed(
@@ -60,8 +67,8 @@ def test_maintenance_with_nothing_to_do_is_skipped_and_starts_nothing(layout: La
 
 
 def test_quality_without_a_suite_fails_with_the_way_out(layout: Layout) -> None:
-    from airflow.sdk import Asset
-
+    (Path(layout.table("silver", "temperature")) / "_delta_log").mkdir(parents=True)
+    (Path(layout.table("silver", "temperature")) / "_delta_log" / f"{0:020}.json").touch()
     check = QualityOperator(task_id="check", pipeline="temperature", trusted=Asset("trusted/t"))
     with pytest.raises(AirflowFailException, match="has no suite; write 'quality:"):
         check.execute(context())

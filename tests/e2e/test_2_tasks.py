@@ -65,11 +65,30 @@ def test_a_replay_adds_what_is_missing_after_a_persons_yes(up: Stack) -> None:
     assert "missing in bronze: 5 [3..7]" in airflow.get(asked)["body"]
     assert sum(up.bronze()[row] for row in lost()) == 0, "nothing is added before the yes"
 
-    airflow.client.patch(asked, json={"chosen_options": ["Approve"]}).raise_for_status()
+    await_scheduler(airflow)
+
+    def has_my_yes() -> bool:
+        state = states(airflow, run)["approve"]
+        if state == "awaiting_input":
+            airflow.client.patch(asked, json={"chosen_options": ["Approve"]})
+        return state == "success"
+
+    wait_until(has_my_yes, 120, "approved", poll_s=1)
     assert set(await_end(airflow, run).values()) == {"success"}
     rows = up.bronze()
     assert [rows[row] for row in lost()] == [1] * 5
     assert set(rows.values()) == {1}
+
+
+def await_scheduler(airflow: Airflow) -> None:
+    """No person answers sooner than the scheduler has seen the question; a test might."""
+
+    def heard() -> str:
+        part = airflow.get("/api/v2/monitor/health")["scheduler"]
+        return str(part["latest_scheduler_heartbeat"])
+
+    before = heard()
+    wait_until(lambda: heard() != before, 60, "heard of the scheduler again")
 
 
 def lost() -> list[tuple[str, str, int, int]]:

@@ -103,9 +103,9 @@ def running(one: SiteBeat, trend: Trend | None = None) -> Observation:
 
 MINUTES = timedelta(minutes=1)
 LONG = ago(hours=5)
-WAITING = site(10, 20, waits_since=ago(seconds=5))
-LATE = site(10, 20, waits_since=ago(seconds=90))
-AWAY = site(10, 20, waits_since=ago(seconds=5), reachable=False)
+WAITING = site(10, 20, waits_since=ago(seconds=5), batch_at=NOW)
+LATE = site(10, 20, waits_since=ago(seconds=90), batch_at=NOW)
+AWAY = site(10, 20, waits_since=ago(seconds=5), reachable=False, batch_at=NOW)
 HAS_WORKED = beat(NOW, 3, "", site(batch_at=NOW))
 
 TABLE = {
@@ -144,6 +144,26 @@ TABLE = {
     "young, and has not reported yet": (
         seen(JobState.RUNNING, since=ago(seconds=30)),
         Condition.STARTING,
+        Action.KEEP,
+        "no batch yet",
+    ),
+    "back again, and has a backlog to begin with": (
+        seen(
+            JobState.RUNNING,
+            since=ago(seconds=20),
+            heartbeat=beat(NOW, 3, "", site(10, 20, batch_at=ago(minutes=5))),
+        ),
+        Condition.STARTING,
+        Action.KEEP,
+        "no batch yet",
+    ),
+    "back again, and nothing waits": (
+        seen(
+            JobState.RUNNING,
+            since=ago(seconds=20),
+            heartbeat=beat(NOW, 3, "", site(batch_at=ago(minutes=5))),
+        ),
+        Condition.HEALTHY,
         Action.KEEP,
         "running",
     ),

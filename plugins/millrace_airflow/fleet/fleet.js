@@ -80,6 +80,11 @@
 
   const ago = (time) => (time ? `${span(Math.max(0, (Date.now() - Date.parse(time)) / 1000))} ago` : "-");
 
+  function summary(count, bad) {
+    const all = count === 1 ? "1 pipeline" : `${count} pipelines`;
+    return bad ? `${all}, ${bad} not healthy` : `${all}, all healthy`;
+  }
+
   function State({ card }) {
     return h(Badge, { colorPalette: COLOURS[card.state] || "gray", title: card.reason }, card.state);
   }
@@ -148,7 +153,7 @@
       "Quarantine", "Quality", "Maintained", "Look at", ""];
     return h(Box, { p: 4 },
       h(Flex, { justify: "space-between", mb: 3 }, h(Heading, { size: "md" }, "Fleet"),
-        data && h(Text, { color: "fg.muted" }, `${cards.length} pipelines, ${bad} not healthy`)),
+        data && h(Text, { color: "fg.muted" }, summary(cards.length, bad))),
       h(Problem, { error }),
       data && !cards.length && h(Text, null, "There is no pipeline yet: a file in dags/pipelines makes one."),
       cards.length > 0 && h(Table.Root, { size: "sm", striped: true }, h(Columns, { names }),

@@ -91,9 +91,20 @@ def _of_running(seen: Observation, policy: Supervise) -> Finding:
     if silent_s > policy.stale_after.total_seconds():
         text = f"no heartbeat for {silent_s:.0f} s, the process hangs"
         return Finding(Condition.STALE, text)
-    if seen.own_beat is None or seen.own_beat.phase == Phase.STARTING:
-        return Finding(Condition.STARTING, "running, and has no batch yet")
-    return next(_complaints(seen, policy), Finding(Condition.HEALTHY, "running"))
+    well = Finding(Condition.HEALTHY, "running")
+    if _is_starting(seen):
+        well = Finding(Condition.STARTING, "no batch yet")
+    return next(_complaints(seen, policy), well)
+
+
+def _is_starting(seen: Observation) -> bool:
+    """Until its first batch, where there is something to read."""
+    beat, since = seen.own_beat, seen.status.since
+    if beat is None or beat.phase == Phase.STARTING:
+        return True
+    batches = [site.last_batch_at for site in beat.sites if site.last_batch_at]
+    has_worked = since is None or any(at >= since for at in batches)
+    return bool(beat.lag_records) and not has_worked
 
 
 def _complaints(seen: Observation, policy: Supervise) -> Iterator[Finding]:
