@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 from millrace.core.maintenance.plan import Bin, Checkpoint, Compact, Expire
 from spark_jobs.append import Batch, append_once
 from spark_jobs.maintain import Table
+from tests.support import wait_until
 
 DAY = date(2026, 1, 1)
 COLUMNS = "site string, topic string, partition int, offset bigint, day date"
@@ -109,6 +110,8 @@ def test_the_log_is_cleaned_as_the_stream_goes_on(table: Table) -> None:
     log = Path(table.path) / "_delta_log"
     for batch in range(11):
         append(table, batch)
+    # Checkpoints come beside the next batches.
+    wait_until((log / f"{10:020}.checkpoint.parquet").exists)
     long_ago = (datetime.now(UTC) - timedelta(days=40)).timestamp()
     for file in log.glob("0*"):
         # A second for each version: equal times count as a clock that stood still.
@@ -116,10 +119,12 @@ def test_the_log_is_cleaned_as_the_stream_goes_on(table: Table) -> None:
         os.utime(file, (written, written))
     for batch in range(11, 15):
         append(table, batch)
-    versions = sorted(int(file.stem) for file in log.glob("*.json"))
-    assert versions == [10, 11, 12, 13, 14, 15], (
-        "two checkpoints are old, the younger one is needed"
-    )
+
+    def versions() -> list[int]:
+        return sorted(int(file.stem) for file in log.glob("*.json"))
+
+    # Two checkpoints are old, and the younger one is needed.
+    wait_until(lambda: versions() == [10, 11, 12, 13, 14, 15], what="cleaned up")
     assert sorted(offsets(table)) == list(range(15))
 
 

@@ -129,15 +129,17 @@ def test_a_table_with_rules_of_its_own_is_refused(
         write(rows, [output(table)])
 
 
+@pytest.mark.parametrize(("count", "length"), [(10_000, 5_000), (60, 1_000_000)])
 def test_what_is_held_in_memory_is_bounded_however_much_comes(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkSession, tmp_path: Path, count: int, length: int
 ) -> None:
     """Parquet holds a row group until it is full, and a backlog fills many at once."""
-    noise = ", ".join(f"sha2(cast(id * 40 + {n} as string), 512)" for n in range(40))
     table = str(tmp_path / "noise")
     spark.sql(f"CREATE TABLE delta.`{table}` (s string, day date) USING delta PARTITIONED BY (day)")
-    rows = spark.range(0, 10_000, 1, 1).selectExpr(f"concat({noise}) s", "DATE'2026-11-18' day")
-    write(rows, [Output(table, ["s", "day"], ["s", "day"])]).commit(table, ONE)
+    noise = spark.range(0, count, 1, 1).selectExpr(
+        f"randstr({length}, 1) s", "DATE'2026-11-18' day"
+    )
+    write(noise, [Output(table, ["s", "day"], ["s", "day"])]).commit(table, ONE)
     (file,) = Path(table).rglob("*.parquet")
     footer = ParquetFile(file).metadata
     groups = [footer.row_group(n).total_byte_size for n in range(footer.num_row_groups)]

@@ -30,7 +30,8 @@ import org.apache.spark.sql.types.StructType;
 final class RowGroups {
   // Held in memory for each open file until it is full: two tasks and three tables at once.
   private static final int ROW_GROUP_BYTES = 32 << 20;
-  private static final int LOOK_EVERY = 1000;
+  // Rows are of bytes or of megabytes; after so much of them it is asked how much is held.
+  private static final int LOOK_EVERY_BYTES = 1 << 20;
 
   private final Output output;
   private final MessageType schema;
@@ -41,6 +42,7 @@ final class RowGroups {
   private ColumnWriteStore columns;
   private Cell[] cells;
   private long rows;
+  private long unlooked;
 
   RowGroups(Path path, Output output, Configuration settings) throws IOException {
     this.output = output;
@@ -71,7 +73,15 @@ final class RowGroups {
     }
     columns.endRecord();
     rows++;
-    if (rows % LOOK_EVERY == 0 && columns.getBufferedSize() > ROW_GROUP_BYTES) {
+    unlooked += from.getSizeInBytes();
+    if (unlooked > LOOK_EVERY_BYTES) {
+      look();
+    }
+  }
+
+  private void look() throws IOException {
+    unlooked = 0;
+    if (columns.getBufferedSize() > ROW_GROUP_BYTES) {
       end();
       begin();
     }
