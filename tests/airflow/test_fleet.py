@@ -16,6 +16,8 @@ from millrace.core.condition import Condition
 from millrace.core.heartbeat import Heartbeat, PartitionLag, Phase, SiteBeat
 from millrace.core.journal import Journal
 from millrace.core.layout import Layout
+from millrace.local.pki import ensure_certificate
+from millrace.local.secrets import ensure_user
 from millrace.state.mailbox import Mailbox
 from millrace_airflow.fleet import api, sight
 from tests.airflow.conftest import PIPELINE
@@ -69,7 +71,7 @@ def signed_in(role: str) -> dict[str, str]:
 
 def paths() -> list[str]:
     found = [re.sub(r"\{\w+\}", "temperature", route.path) for route in api.app.routes]
-    assert len(found) >= 4
+    assert len(found) >= 5
     return found
 
 
@@ -110,6 +112,23 @@ def test_a_pipeline_that_is_not_there_is_named(client: TestClient) -> None:
     answer = client.get("/api/pipelines/vibration", headers=signed_in("ADMIN"))
     assert answer.status_code == 404
     assert "'vibration'" in answer.json()["detail"]
+
+
+def test_a_sites_page_tells_of_its_connection_users_and_certificates(
+    client: TestClient, layout: Layout
+) -> None:
+    ensure_certificate(layout, "plant-a", "broker", "plant-a-broker")
+    ensure_user(layout, "plant-a", "app")
+    answer = client.get("/api/sites/plant-a", headers=signed_in("VIEWER")).json()
+    assert (answer["connection"], answer["users"]) == ("answers", ["app"])
+    assert [one["pipeline"] for one in answer["readers"]] == ["temperature"]
+    assert datetime.fromisoformat(answer["certificates"]["broker"]) > datetime.now(UTC)
+    assert ensure_user(layout, "plant-a", "app").password not in str(answer)
+
+
+@pytest.mark.parametrize("name", ["plant-z", "..%2F..%2Fsecrets", "plant-a.yaml"])
+def test_a_site_that_no_pipeline_reads_is_not_there(client: TestClient, name: str) -> None:
+    assert client.get(f"/api/sites/{name}", headers=signed_in("ADMIN")).status_code == 404
 
 
 def test_the_result_page_may_run_nothing(client: TestClient, layout: Layout) -> None:

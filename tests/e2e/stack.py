@@ -180,8 +180,11 @@ class Airflow:
     def mark_failed(self, name: str) -> None:
         self.client.patch(self.task(name), json={"new_state": "failed"}).raise_for_status()
 
-    def pause(self, *, paused: bool) -> None:
-        self.client.patch(self.dag, json={"is_paused": paused}).raise_for_status()
+    def pause(self, *, paused: bool, dag: str = "pipeline.temperature") -> None:
+        self.client.patch(f"/api/v2/dags/{dag}", json={"is_paused": paused}).raise_for_status()
+
+    def has(self, dag: str) -> bool:
+        return self.client.get(f"/api/v2/dags/{dag}").is_success
 
 
 def _words(process: psutil.Process) -> list[str]:

@@ -97,8 +97,12 @@ def lost() -> list[tuple[str, str, int, int]]:
 
 def test_maintenance_says_what_it_will_do_before_it_does_it(up: Stack) -> None:
     airflow = up.airflow()
-    run = begin(airflow, "maintain.temperature", {})
-    ended = await_end(airflow, run)
+    airflow.pause(paused=False, dag="maintain.temperature")
+    try:
+        run = begin(airflow, "maintain.temperature", {})
+        ended = await_end(airflow, run)
+    finally:
+        airflow.pause(paused=True, dag="maintain.temperature")
     assert ended["plan"] == "success"
     assert set(ended.values()) <= {"success", "skipped"}
     log = str(airflow.get(f"{run}/taskInstances/plan/logs/1"))

@@ -8,9 +8,11 @@ import pytest
 
 from millrace.core.condition import Condition
 from millrace.core.fleet import judge, make_card, make_page, refused_share
+from millrace.core.fleet_site import make_site_page
 from millrace.core.heartbeat import Heartbeat, PartitionLag, Phase, SiteBeat
 from millrace.core.journal import Journal, Note
 from millrace.core.pipeline import PipelineSpec
+from millrace.core.site import SiteSpec
 
 NOW = datetime(2026, 11, 19, 12, tzinfo=UTC)
 SPEC = PipelineSpec(
@@ -112,3 +114,30 @@ def test_a_page_has_its_partitions_and_the_newest_event_first() -> None:
     assert [(part.site, part.waiting) for part in page.parts] == [("plant-a", 10), ("plant-b", 10)]
     assert [note.condition for note in page.events] == [Condition.HEALTHY, Condition.STARTING]
     assert page.refused == {"decode": 7}
+
+
+@pytest.mark.parametrize(
+    ("beats", "connection", "seen_s"),
+    [
+        ({}, "unknown", None),
+        ({"one": beat(site("plant-a"))}, "answers", 1),
+        ({"one": beat(site("plant-a", reachable=False))}, "away", None),
+        (
+            {
+                "old": beat(site("plant-a"), age_s=9000),
+                "new": beat(site("plant-a", reachable=False)),
+            },
+            "away",
+            9000,
+        ),
+        ({"other": beat(site("plant-b"))}, "unknown", None),
+    ],
+    ids=["nobody reads it", "answers", "away", "away since", "another site"],
+)
+def test_a_sites_connection_is_what_the_newest_word_says(
+    beats: dict[str, Heartbeat], connection: str, seen_s: float | None
+) -> None:
+    spec = SiteSpec(name="plant-a", bootstrap="127.0.0.1:9092")
+    page = make_site_page(spec, beats, ("app",), {})
+    seen_at = NOW - timedelta(seconds=seen_s) if seen_s else None
+    assert (page.connection, page.seen_at) == (connection, seen_at)

@@ -6,6 +6,7 @@ Nothing is changed here: the page's buttons use Airflow's own API, with its own 
 from __future__ import annotations
 
 import os
+import re
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,12 +17,14 @@ from fastapi import Depends, FastAPI, HTTPException
 from fastapi.responses import HTMLResponse, Response
 
 from millrace.core.fleet import Card, Page
+from millrace.core.fleet_site import SitePage
 from millrace.core.model import Frozen
 from millrace.core.pipeline import PipelineSpec
 from millrace.settings import Settings
 from millrace_airflow.fleet.sight import Sight
 
 PREFIX = "/fleet"
+_NAME = re.compile(r"[a-z0-9-]+")
 _SCRIPT = Path(__file__).with_name("fleet.js")
 
 
@@ -94,6 +97,17 @@ def quality(name: str, specs: Visible) -> HTMLResponse:
         raise HTTPException(404, f"pipeline {name!r} was not judged yet")
     policy = "default-src 'none'; style-src 'unsafe-inline'"
     return HTMLResponse(text, headers={"Content-Security-Policy": policy})
+
+
+@app.get("/api/sites/{name}")
+def site(name: str, specs: Visible) -> SitePage:
+    """A site of a pipeline that this user may see."""
+    readers = [one for one, spec in specs.items() if spec.sites == "all" or name in spec.sites]
+    # A name of a path may be anything; a site that some pipeline reads is a file's.
+    page = _sight().site_page(name, readers) if readers and _NAME.fullmatch(name) else None
+    if page is None:
+        raise HTTPException(404, f"there is no site {name!r} that you may see")
+    return page
 
 
 @app.get("/fleet.js")

@@ -211,7 +211,7 @@
         h(Figure, { label: "Generation", value: number(card.generation) })),
       h(Section, { title: "Partitions", names: ["Site", "Topic", "Partition", "Read up to", "Broker's end", "Waiting",
         "Oldest waiting", "Last batch", "Broker"],
-        rows: page.parts.map((part) => [part.site, part.topic, part.partition, number(part.position),
+        rows: page.parts.map((part) => [h(Link, { to: `?site=${part.site}` }, part.site), part.topic, part.partition, number(part.position),
           number(part.end), number(part.waiting), part.oldest_waiting ? ago(part.oldest_waiting) : "-",
           ago(part.last_batch_at), part.reachable ? "answers" : "away"]) }),
       h(Section, { title: "Quarantine, by stage, since the job began", names: ["Stage", "Rows"], rows: counts(page.refused) }),
@@ -222,9 +222,34 @@
       h(Section, { title: "Tables", names: ["Layer", "Where"], rows: Object.entries(page.tables) }));
   }
 
+  // --- one site -------------------------------------------------------------------------------
+
+  function Site({ name }) {
+    const { data, error } = usePolled(`/fleet/api/sites/${encodeURIComponent(name)}`);
+    const back = h(Link, { to: "?" }, "Fleet");
+    if (!data) return h(Box, { p: 4 }, back, h(Problem, { error }));
+    const colour = { answers: "green", away: "red" }[data.connection] || "gray";
+    const days = (time) => Math.floor((Date.parse(time) - Date.now()) / 86400000);
+    return h(Box, { p: 4 },
+      h(HStack, { mb: 3 }, back, "/", h(Heading, { size: "md" }, data.name),
+        h(Badge, { colorPalette: colour }, data.connection)),
+      h(Problem, { error }),
+      data.description && h(Text, { mb: 3 }, data.description),
+      h(HStack, { gap: 6, wrap: "wrap" },
+        h(Figure, { label: "Cluster", value: data.bootstrap }),
+        h(Figure, { label: "Last seen", value: ago(data.seen_at) }),
+        h(Figure, { label: "Users", value: data.users.join(", ") || "-" })),
+      h(Section, { title: "Read by", names: ["Pipeline", "Broker", "Last batch", "Waiting"],
+        rows: data.readers.map((one) => [h(Link, { to: `?pipeline=${one.pipeline}` }, one.pipeline),
+          one.reachable ? "answers" : "away", ago(one.last_batch_at), number(one.waiting)]) }),
+      h(Section, { title: "Certificates", names: ["Of", "Good until", "Days"],
+        rows: Object.entries(data.certificates).map(([owner, end]) => [owner, end.slice(0, 10), number(days(end))]) }));
+  }
+
   function Fleet() {
     const [params] = useSearchParams();
-    const name = params.get("pipeline");
+    const name = params.get("pipeline"), site = params.get("site");
+    if (site) return h(Site, { name: site, key: site });
     return name ? h(Detail, { name, key: name }) : h(Overview);
   }
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
 from millrace.core.errors import MillraceError
 from millrace.core.fleet import Card, Page, Verdict, make_card, make_page
+from millrace.core.fleet_site import SitePage, make_site_page
 from millrace.core.heartbeat import Heartbeat
 from millrace.core.journal import Journal
 from millrace.core.layout import Layout
 from millrace.core.pipeline import PipelineSpec
 from millrace.core.quality.task import QualityResult
+from millrace.core.site import SiteSpec
+from millrace.local.certificates import read_certificate
 from millrace.specs.loader import load_file, pipeline_files
 from millrace.state.files import read_text
 from millrace.state.mailbox import Mailbox
@@ -43,6 +47,23 @@ class Sight:
         tables = dict(self.layout.tables(spec.table))
         shown = tables if spec.columns else {"bronze": tables["bronze"]}
         return make_page(self._card(spec, beat, journal), beat, journal, shown)
+
+    def site_page(self, name: str, readers: Iterable[str]) -> SitePage | None:
+        """Of a site whose file can be read; `readers` are pipelines that may be told of."""
+        file = self.layout.sites / f"{name}.yaml"
+        try:
+            spec = load_file(file, SiteSpec) if file.exists() else None
+        except MillraceError:
+            spec = None
+        if spec is None:
+            return None
+        beats = {one: beat for one in readers if (beat := self._written(one)[0])}
+        secrets = sorted((self.layout.secrets / name).glob("*.properties"))
+        return make_site_page(spec, beats, tuple(f.stem for f in secrets), self._papers(name))
+
+    def _papers(self, site: str) -> dict[str, datetime]:
+        files = sorted((self.layout.pki / site).glob("*.pem"))
+        return {file.stem: read_certificate(file.read_text()).not_valid_after_utc for file in files}
 
     def quality_page(self, name: str) -> str | None:
         return read_text(self.layout.quality(name) / "latest" / "page.html")

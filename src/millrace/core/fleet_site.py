@@ -1,0 +1,71 @@
+"""What the Fleet page shows of a site: who reads it, as whom, and how long its papers are good."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from millrace.core.heartbeat import Heartbeat
+from millrace.core.model import Frozen
+from millrace.core.site import SiteSpec
+
+
+class SiteReader(Frozen):
+    """A pipeline that reads the site, by its last heartbeat."""
+
+    pipeline: str
+    reachable: bool
+    seen_at: datetime
+    last_batch_at: datetime | None
+    waiting: int
+
+
+class SitePage(Frozen):
+    name: str
+    bootstrap: str
+    description: str
+    # "answers", "away", or "unknown" where no job reads it.
+    connection: str
+    # When a job last heard of it.
+    seen_at: datetime | None
+    readers: tuple[SiteReader, ...]
+    users: tuple[str, ...]
+    # Until when the certificates that were made here are good.
+    certificates: dict[str, datetime]
+
+
+def make_site_page(
+    spec: SiteSpec,
+    beats: Mapping[str, Heartbeat],
+    users: tuple[str, ...],
+    certificates: dict[str, datetime],
+) -> SitePage:
+    readers = tuple(
+        SiteReader(
+            pipeline=pipeline,
+            reachable=site.reachable,
+            seen_at=beat.at,
+            last_batch_at=site.last_batch_at,
+            waiting=site.lag_records,
+        )
+        for pipeline, beat in sorted(beats.items())
+        for site in beat.sites
+        if site.site == spec.name
+    )
+    return SitePage(
+        name=spec.name,
+        bootstrap=spec.bootstrap,
+        description=spec.description,
+        connection=_connection(readers),
+        seen_at=max((one.seen_at for one in readers if one.reachable), default=None),
+        readers=readers,
+        users=users,
+        certificates=certificates,
+    )
+
+
+def _connection(readers: tuple[SiteReader, ...]) -> str:
+    """By whoever looked last: a job that was stopped long ago knows nothing of today."""
+    if not readers:
+        return "unknown"
+    return "answers" if max(readers, key=lambda one: one.seen_at).reachable else "away"
