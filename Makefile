@@ -56,7 +56,7 @@ bench: ## Speed and memory beside what people use instead, in ten minutes
 	@$(INSTALL) --bench
 	.venv-bench/bin/python -m benchmarks
 
-bench-full: ## The same with 2 million messages; writes docs/benchmarks.md
+bench-full: ## The same with longer warm-ups and two turns, in twenty minutes; writes docs/benchmarks.md
 	@$(INSTALL) --bench
 	.venv-bench/bin/python -m benchmarks --full
 
