@@ -44,7 +44,7 @@ def test_the_fleet_page_shows_who_signed_in_how_the_pipeline_is(up: Stack) -> No
         return found
 
     wait_until(lambda: card()["state"] == "healthy", 120, "healthy on the page")
-    assert card()["rows_per_s"] > 0
+    wait_until(lambda: card()["rows_per_s"] > 0, 60, "a rate on the page")
     assert airflow.get("/fleet/api/pipelines")["may_operate"] == ["temperature"]
     assert airflow.client.get("/fleet/fleet.js").text.startswith("// The Fleet page")
     stranger = httpx.Client(
