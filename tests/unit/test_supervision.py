@@ -67,8 +67,10 @@ def beat(
 
 
 def failures(*ago_s: float) -> tuple[Start, ...]:
+    """The last of them made the generation that is looked at."""
     return tuple(
-        Start(generation=n, at=ago(seconds=s), reason="", failure=True) for n, s in enumerate(ago_s)
+        Start(generation=4 - len(ago_s) + n, at=ago(seconds=s), reason="", failure=True)
+        for n, s in enumerate(ago_s)
     )
 
 
@@ -289,6 +291,16 @@ BUDGET = {
         failures(1),
         Action.START,
         "exit 1",
+    ),
+    "died at once, and had worked long ago": (
+        seen(
+            JobState.DEAD,
+            exit_code=1,
+            heartbeat=beat(NOW, 3, "", site(batch_at=ago(minutes=5))),
+        ),
+        failures(1),
+        Action.WAIT,
+        "waits until",
     ),
     "hangs at once": (
         seen(JobState.RUNNING, since=LONG),

@@ -53,10 +53,10 @@ class Observation:
     def is_outdated(self) -> bool:
         return self.status.fingerprint != self.wanted_fingerprint
 
-    @property
-    def has_worked(self) -> bool:
-        """It finished a batch before it died."""
-        return bool(self.own_beat and any(site.last_batch_at for site in self.own_beat.sites))
+    def has_worked_since(self, start: datetime | None) -> bool:
+        """It finished a batch of its own."""
+        last = self.own_beat.last_batch_at if self.own_beat else None
+        return start is not None and last is not None and last >= start
 
 
 @dataclass(frozen=True)
@@ -102,9 +102,7 @@ def _is_starting(seen: Observation) -> bool:
     beat, since = seen.own_beat, seen.status.since
     if beat is None or beat.phase == Phase.STARTING:
         return True
-    batches = [site.last_batch_at for site in beat.sites if site.last_batch_at]
-    has_worked = since is None or any(at >= since for at in batches)
-    return bool(beat.lag_records) and not has_worked
+    return bool(beat.lag_records) and since is not None and not seen.has_worked_since(since)
 
 
 def _complaints(seen: Observation, policy: Supervise) -> Iterator[Finding]:

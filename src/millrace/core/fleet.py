@@ -83,7 +83,6 @@ def make_card(
     note = journal.latest
     state, reason = judge(spec, beat, note, now)
     is_alive = note is not None and state == note.condition and state not in _AT_REST
-    batches = [site.last_batch_at for site in beat.sites if site.last_batch_at] if beat else []
     return Card(
         name=spec.name,
         dag_id=spec.dag_id,
@@ -98,7 +97,7 @@ def make_card(
         lag_records=beat.lag_records if beat else 0,
         behind_s=round(beat.lag_s(now), 1) if beat else 0.0,
         refused=refused_share(beat.sites) if beat else None,
-        last_batch_at=max(batches, default=None),
+        last_batch_at=beat.last_batch_at if beat else None,
         verdict=verdict,
         maintained_at=maintained_at,
         history=journal.samples,

@@ -79,6 +79,11 @@ class Heartbeat(Frozen):
         return sum(sum(site.refused.values()) for site in self.sites)
 
     @property
+    def last_batch_at(self) -> datetime | None:
+        """As the checkpoints remember it: it may be a former generation's."""
+        return max((s.last_batch_at for s in self.sites if s.last_batch_at), default=None)
+
+    @property
     def rows_per_s(self) -> float:
         return sum(site.rows_per_s for site in self.sites)
 

@@ -77,7 +77,6 @@ def describe_pipeline(
     now: datetime,
 ) -> PipelineStatus:
     state = _state(pipeline, job, beat, now)
-    batches = [site.last_batch_at for site in beat.sites if site.last_batch_at] if beat else []
     return PipelineStatus(
         state=state,
         generation=job.generation,
@@ -85,7 +84,7 @@ def describe_pipeline(
         lag_s=round(beat.lag_s(now), 1) if beat else None,
         rows_per_s=round(beat.rows_per_s, 1) if beat and state == JobState.RUNNING else 0.0,
         refused=beat.refused if beat else 0,
-        last_batch_at=max(batches, default=None),
+        last_batch_at=beat.last_batch_at if beat else None,
         tables=_shown(pipeline, tables),
         note=_note(job, beat),
     )

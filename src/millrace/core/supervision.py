@@ -70,7 +70,7 @@ def decide(seen: Observation, policy: Supervise, starts: tuple[Start, ...] = ())
     if action == Action.START and seen.is_outdated:
         # Changed files may well hold the cure, so this start is not one of the budget's.
         return Decision(action, found.condition, f"{found.reason}; its files changed since")
-    return _within_budget(seen, policy, found, _recent_failures(seen.now, starts))
+    return _within_budget(seen, policy, found, starts)
 
 
 def _recent_failures(now: datetime, starts: tuple[Start, ...]) -> list[Start]:
@@ -78,8 +78,9 @@ def _recent_failures(now: datetime, starts: tuple[Start, ...]) -> list[Start]:
 
 
 def _within_budget(
-    seen: Observation, policy: Supervise, found: Finding, recent: list[Start]
+    seen: Observation, policy: Supervise, found: Finding, starts: tuple[Start, ...]
 ) -> Decision:
+    recent = _recent_failures(seen.now, starts)
     is_used_up = len(recent) >= policy.restarts_per_hour
     if is_used_up and found.condition == Condition.STUCK:
         # What it waits for, such as an object store, may come back; it goes on by itself then.
@@ -90,7 +91,7 @@ def _within_budget(
         return Decision(Action.GIVE_UP, found.condition, reason, failure=True)
     if is_used_up:
         return _give_up(policy, found, recent)
-    wait_until = _wait_until(seen, recent)
+    wait_until = _wait_until(seen, starts, recent)
     if wait_until and seen.now < wait_until:
         reason = (
             f"{found.reason}; start {len(recent) + 1} of an hour waits until {_hour(wait_until)}"
@@ -101,9 +102,12 @@ def _within_budget(
     return Decision(_REACTIONS[found.condition], found.condition, found.reason, failure=True)
 
 
-def _wait_until(seen: Observation, recent: list[Start]) -> datetime | None:
+def _wait_until(
+    seen: Observation, starts: tuple[Start, ...], recent: list[Start]
+) -> datetime | None:
     """A job that has worked is needed back at once; so is one that only hangs."""
-    if not recent or seen.has_worked or seen.status.state == JobState.RUNNING:
+    began = next((s.at for s in starts if s.generation == seen.status.generation), None)
+    if not recent or seen.has_worked_since(began) or seen.status.state == JobState.RUNNING:
         return None
     return recent[-1].at + backoff(len(recent))
 
