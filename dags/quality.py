@@ -2,19 +2,7 @@
 
 from __future__ import annotations
 
-import os
-
-from airflow.sdk import get_parsing_context
-
-from millrace.settings import Settings
-from millrace_airflow.dag_factory import dags_of_pipelines
+from millrace_airflow.dag_factory import dags_here
 from millrace_airflow.task_dags import quality_dag
 
-globals().update(
-    dags_of_pipelines(
-        Settings.from_env(os.environ).layout,
-        "quality",
-        quality_dag,
-        only=get_parsing_context().dag_id,
-    )
-)
+globals().update(dags_here("quality", quality_dag))

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from airflow.sdk import DAG
+from airflow.sdk import DAG, get_parsing_context
 
 from millrace.core.layout import Layout
 from millrace.core.pipeline import PipelineSpec
+from millrace.settings import Settings
 from millrace_airflow.deployment import known_pipelines
 from millrace_airflow.docs import pipeline_doc
 from millrace_airflow.operators import (
@@ -59,8 +61,10 @@ def dags_of_pipelines(
     return {dag.dag_id: dag for dag in made if dag}
 
 
-def pipeline_dags(layout: Layout, only: str | None = None) -> dict[str, DAG]:
-    return dags_of_pipelines(layout, "pipeline", build_dag, only)
+def dags_here(kind: str, build: Callable[[PipelineSpec], DAG | None]) -> dict[str, DAG]:
+    """What a file in dags/ makes. A task of one DAG reads that file too, and needs no other DAG."""
+    layout = Settings.from_env(os.environ).layout
+    return dags_of_pipelines(layout, kind, build, only=get_parsing_context().dag_id)
 
 
 def build_dag(spec: PipelineSpec) -> DAG:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 from millrace.core.condition import Observation
 from millrace.core.errors import JobFailedError
+from millrace.core.heartbeat import Heartbeat
 from millrace.core.job import JobSpec, JobStatus, Runner
 from millrace.core.layout import Layout
 from millrace.core.supervision import Action, Decision, decide
@@ -73,13 +74,12 @@ class Keeper:
         self._clock = clock
         # What the looks before this one saw; without them nothing is stuck or rising.
         self.trend = trend
+        # The last look's.
+        self.beat: Heartbeat | None = None
 
     def look(self) -> tuple[JobStatus, Decision]:
-        status, beat, now = (
-            self._runner.status(self.name),
-            self.mailbox.read_heartbeat(),
-            self._clock(),
-        )
+        now, status = self._clock(), self._runner.status(self.name)
+        beat = self.beat = self.mailbox.read_heartbeat()
         self.trend = follow(self.trend, beat, now) if beat else None
         seen = Observation(
             now=now,

@@ -12,13 +12,12 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException, Airfl
 
 from millrace.core.maintenance.lines import plan_lines, result_lines
 from millrace.core.maintenance.plan import TablePlan
+from millrace.core.pipeline import PipelineSpec
 from millrace.core.quality.task import QualityResult
+from millrace.core.task import POOL
 from millrace.state.objects import objects_at
 from millrace.tasks.pipelines import find_pipeline
 from millrace_airflow.operators import PipelineOperator, said_plainly
-
-# They share the machine with the jobs: one at a time.
-POOL = "millrace-tasks"
 
 
 class TaskOperator(PipelineOperator):
@@ -34,12 +33,13 @@ class TaskOperator(PipelineOperator):
         for line in lines:
             self.say(line)
 
-    def skip_without_table(self, layer: str) -> None:
-        """A pipeline that has not run yet has nothing to see to."""
+    def spec_with_table(self, layer: str) -> PipelineSpec:
+        """A pipeline that has not run yet has nothing to see to: the task is skipped."""
         pipeline = find_pipeline(self.layout, self.pipeline)
         place = self.layout.table(layer, pipeline.table)
         if not objects_at(place, self.layout.bucket).names("_delta_log"):
             raise AirflowSkipException(f"there is no table {place} yet")
+        return pipeline
 
     def on_kill(self) -> None:
         # Called between two lines of the job; whoever reads them then ends the job.
@@ -51,15 +51,13 @@ class PlanMaintenanceOperator(TaskOperator):
 
     def execute(self, context: Context) -> dict[str, int]:
         with said_plainly():
-            plans = self.plans()
+            plans = self.plans(self.spec_with_table("bronze"))
         self.say_all(plan_lines(plans))
         return {plan.layer: len(plan.actions) for plan in plans}
 
-    def plans(self) -> list[TablePlan]:
+    def plans(self, pipeline: PipelineSpec) -> list[TablePlan]:
         from millrace.tasks.maintain import make_plans
 
-        self.skip_without_table("bronze")
-        pipeline = find_pipeline(self.layout, self.pipeline)
         return make_plans(self.layout, pipeline, None, datetime.now(UTC))
 
 
@@ -74,10 +72,10 @@ class MaintainOperator(PlanMaintenanceOperator):
         from millrace.tasks.maintain import maintain
 
         with said_plainly():
-            plans = [self._mine(plan) for plan in self.plans()]
+            pipeline = self.spec_with_table("bronze")
+            plans = [self._mine(plan) for plan in self.plans(pipeline)]
             if not any(plan.actions for plan in plans):
                 raise AirflowSkipException(f"nothing to do: {', '.join(self.kinds)}")
-            pipeline = find_pipeline(self.layout, self.pipeline)
             result = maintain(self.layout, pipeline, plans, self.say)
         self.say_all(result_lines(result))
         return dict(Counter(done.layer for done in result.done))
@@ -111,8 +109,7 @@ class QualityOperator(TaskOperator):
         from millrace.tasks.quality import check_rows
 
         with said_plainly():
-            self.skip_without_table("silver")
-            pipeline = find_pipeline(self.layout, self.pipeline)
+            pipeline = self.spec_with_table("silver")
             result = check_rows(self.layout, pipeline, (None, None), "critical", self.say)
         self.say_all(verdict_lines(result))
         if not result.passed:

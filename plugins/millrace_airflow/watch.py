@@ -40,7 +40,8 @@ class Watch:
         self._clock = clock
         self._next_summary = clock()
         self._trend: Trend | None = None
-        self._journal = Mailbox(layout.job(name)).read_journal()
+        self._mailbox = Mailbox(layout.job(name))
+        self._journal = self._mailbox.read_journal()
 
     def look(self) -> Event | None:
         """None while all is as it should be; otherwise what ends this shift."""
@@ -70,14 +71,13 @@ class Watch:
             self._write_down(Condition.CRASH_LOOP, str(error), None)
             raise
         self._trend = keeper.trend
-        self._tell_change(outcome.decision)
+        self._tell_change(outcome.decision, keeper.beat)
         self._summarise(keeper, outcome)
         return None
 
-    def _tell_change(self, decision: Decision) -> None:
+    def _tell_change(self, decision: Decision, beat: Heartbeat | None) -> None:
         """Once for each change, not for each look."""
         before = self._journal.latest
-        beat = Mailbox(self._layout.job(self.name)).read_heartbeat()
         self._write_down(decision.condition, decision.reason, beat)
         if self._journal.latest != before:
             level = logging.INFO if decision.condition in _WELL else logging.WARNING
@@ -88,7 +88,7 @@ class Watch:
         journal = self._journal.noting(now, condition, reason).sampling(now, beat)
         if journal != self._journal:
             self._journal = journal
-            Mailbox(self._layout.job(self.name)).write_journal(journal)
+            self._mailbox.write_journal(journal)
 
     def _await_budget(self) -> Event | None:
         deployment = self._files.deployment()
@@ -107,7 +107,7 @@ class Watch:
         if now < self._next_summary:
             return
         self._next_summary = now + _SUMMARY_EVERY
-        beat = keeper.mailbox.read_heartbeat()
+        beat = keeper.beat
         if beat is None or beat.generation != outcome.status.generation:
             log.info("generation=%s has not reported yet", outcome.status.generation)
             return

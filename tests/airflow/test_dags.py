@@ -8,7 +8,7 @@ from airflow.timetables.base import TimeRestriction
 from airflow.timetables.simple import ContinuousTimetable
 
 from millrace.core.layout import Layout
-from millrace_airflow.dag_factory import pipeline_dags
+from millrace_airflow.dag_factory import build_dag, dags_of_pipelines
 from millrace_airflow.deployment import read_deployment, remember
 from tests.airflow.conftest import PIPELINE, REPOSITORY
 
@@ -70,11 +70,12 @@ def test_the_dag_of_a_pipeline_stays_when_its_file_breaks(layout: Layout) -> Non
 
 def test_a_task_reads_no_dag_but_its_own(layout: Layout) -> None:
     add_pipeline(layout, "vibration", PIPELINE.replace("name: temperature", "name: vibration"))
-    assert list(pipeline_dags(layout, only="pipeline.vibration")) == ["pipeline.vibration"]
+    found = dags_of_pipelines(layout, "pipeline", build_dag, only="pipeline.vibration")
+    assert list(found) == ["pipeline.vibration"]
 
 
 def test_a_dag_tells_an_operator_how_to_stop_it(layout: Layout) -> None:
-    doc = pipeline_dags(layout)["pipeline.temperature"].doc_md
+    doc = bag("pipelines.py").dags["pipeline.temperature"].doc_md
     assert "pause" in doc
     assert "dags/pipelines/temperature.yaml" in doc
 

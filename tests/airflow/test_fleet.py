@@ -19,7 +19,8 @@ from millrace.core.layout import Layout
 from millrace.local.pki import ensure_certificate
 from millrace.local.secrets import ensure_user
 from millrace.state.mailbox import Mailbox
-from millrace_airflow.fleet import api, sight
+from millrace_airflow import deployment
+from millrace_airflow.fleet import api
 from tests.airflow.conftest import PIPELINE
 
 
@@ -146,7 +147,7 @@ def test_files_that_did_not_change_are_not_read_again(
     admin = signed_in("ADMIN")
     client.get("/api/pipelines", headers=admin)
     read: list[Path] = []
-    monkeypatch.setattr(sight, "load_file", lambda file, _: read.append(file))
+    monkeypatch.setattr(deployment, "load_file", lambda file, _: read.append(file))
     client.get("/api/pipelines", headers=admin)
     assert read == []
     (layout.pipelines / "other.yaml").write_text(PIPELINE.replace("temperature", "other"))

@@ -10,8 +10,8 @@ from airflow.sdk import AssetOrTimeSchedule
 from airflow.sdk.exceptions import ParamValidationError
 
 from millrace.core.layout import Layout
+from millrace.core.task import POOL
 from millrace_airflow.commits import NewRowsTrigger
-from millrace_airflow.task_operators import POOL
 from tests.airflow.conftest import REFINED, REPOSITORY
 
 

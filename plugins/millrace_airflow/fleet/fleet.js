@@ -78,7 +78,8 @@
     return `${Math.round(seconds / 86400)} d`;
   }
 
-  const ago = (time) => (time ? `${span(Math.max(0, (Date.now() - Date.parse(time)) / 1000))} ago` : "-");
+  const age = (time) => (time ? span(Math.max(0, (Date.now() - Date.parse(time)) / 1000)) : "-");
+  const ago = (time) => (time ? `${age(time)} ago` : "-");
 
   function summary(count, bad) {
     const all = count === 1 ? "1 pipeline" : `${count} pipelines`;
@@ -199,7 +200,7 @@
         h(HStack, null, back, "/", h(Heading, { size: "md" }, card.name), h(State, { card })),
         h(Buttons, { card, mayOperate, onDone: look })),
       h(Problem, { error }),
-      h(Text, { mb: 3 }, `${card.reason} (since ${ago(card.since).replace(" ago", "")})`),
+      h(Text, { mb: 3 }, `${card.reason} (since ${age(card.since)})`),
       h(HStack, { gap: 6, wrap: "wrap" },
         h(Figure, { label: "Rows/s", value: number(card.rows_per_s) }),
         h(Figure, { label: "Last hour", value: h(Sparkline, { samples: card.history }) }),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from millrace.core.errors import MillraceError
 from millrace.core.fleet import Card, Page, Verdict, make_card, make_page
@@ -16,23 +17,37 @@ from millrace.core.layout import Layout
 from millrace.core.pipeline import PipelineSpec
 from millrace.core.quality.task import QualityResult
 from millrace.core.site import SiteSpec
+from millrace.core.status import tables_of
 from millrace.local.certificates import read_certificate
 from millrace.specs.loader import load_file, pipeline_files
 from millrace.state.files import read_text
 from millrace.state.mailbox import Mailbox
-from millrace_airflow.deployment import recall
+from millrace_airflow.deployment import read_alone
 
 _RESULT = "result.json"
 Stamp = tuple[int, int]
+Read = TypeVar("Read")
+
+
+@dataclass
+class Remembered(Generic[Read]):
+    """What was made of files; made again where a file has changed since."""
+
+    _known: dict[Path, tuple[Stamp, Read]] = field(default_factory=dict)
+
+    def get(self, file: Path, read: Callable[[], Read]) -> Read:
+        stamp = _stamp(file)
+        known = self._known.get(file)
+        if known is None or known[0] != stamp:
+            known = self._known[file] = (stamp, read())
+        return known[1]
 
 
 @dataclass
 class Sight:
-    """Files that have not changed since are not read again."""
-
     layout: Layout
-    _specs: dict[Path, tuple[Stamp, PipelineSpec | None]] = field(default_factory=dict)
-    _verdicts: dict[Path, tuple[Stamp, Verdict | None]] = field(default_factory=dict)
+    _specs: Remembered[PipelineSpec | None] = field(default_factory=Remembered)
+    _verdicts: Remembered[Verdict | None] = field(default_factory=Remembered)
 
     def pipelines(self) -> dict[str, PipelineSpec]:
         specs = (self._spec(file) for file in pipeline_files(self.layout))
@@ -44,9 +59,8 @@ class Sight:
 
     def page(self, spec: PipelineSpec) -> Page:
         beat, journal = self._written(spec.name)
-        tables = dict(self.layout.tables(spec.table))
-        shown = tables if spec.columns else {"bronze": tables["bronze"]}
-        return make_page(self._card(spec, beat, journal), beat, journal, shown)
+        tables = tables_of(spec, self.layout.tables(spec.table))
+        return make_page(self._card(spec, beat, journal), beat, journal, tables)
 
     def site_page(self, name: str, readers: Iterable[str]) -> SitePage | None:
         """Of a site whose file can be read; `readers` are pipelines that may be told of."""
@@ -85,29 +99,11 @@ class Sight:
         return mailbox.read_heartbeat(), mailbox.read_journal()
 
     def _spec(self, file: Path) -> PipelineSpec | None:
-        stamp = _stamp(file)
-        known = self._specs.get(file)
-        if known is None or known[0] != stamp:
-            known = (stamp, self._load(file))
-            self._specs[file] = known
-        return known[1]
-
-    def _load(self, file: Path) -> PipelineSpec | None:
-        """A file that somebody broke hides no pipeline that runs."""
-        try:
-            return load_file(file, PipelineSpec)
-        except MillraceError:
-            last_good = recall(self.layout, file.stem)
-            return last_good.pipeline if last_good else None
+        return self._specs.get(file, lambda: read_alone(self.layout, file.stem))
 
     def _verdict(self, name: str) -> Verdict | None:
         file = self.layout.quality(name) / "latest" / _RESULT
-        stamp = _stamp(file)
-        known = self._verdicts.get(file)
-        if known is None or known[0] != stamp:
-            known = (stamp, _read_verdict(file))
-            self._verdicts[file] = known
-        return known[1]
+        return self._verdicts.get(file, lambda: _read_verdict(file))
 
     def _maintained_at(self, name: str) -> datetime | None:
         """Folders of tasks begin with their time, so the last by name is the newest."""

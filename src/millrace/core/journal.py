@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from pydantic import Field
-
 from millrace.core.condition import Condition
 from millrace.core.heartbeat import Heartbeat
 from millrace.core.model import Frozen
 
-SAMPLE_EVERY = timedelta(minutes=1)
+_SAMPLE_EVERY = timedelta(minutes=1)
 _SAMPLES, _NOTES = 60, 200
 
 
@@ -33,7 +31,7 @@ class Journal(Frozen):
     """Oldest first."""
 
     notes: tuple[Note, ...] = ()
-    samples: tuple[Sample, ...] = Field(default=())
+    samples: tuple[Sample, ...] = ()
 
     @property
     def latest(self) -> Note | None:
@@ -47,7 +45,7 @@ class Journal(Frozen):
         return self.model_copy(update={"notes": (*self.notes, note)[-_NOTES:]})
 
     def sampling(self, at: datetime, beat: Heartbeat | None) -> Journal:
-        if beat is None or (self.samples and at - self.samples[-1].at < SAMPLE_EVERY):
+        if beat is None or (self.samples and at - self.samples[-1].at < _SAMPLE_EVERY):
             return self
         sample = Sample(
             at=at, rows_per_s=beat.rows_per_s, lag_s=beat.lag_s(at), refused=beat.refused

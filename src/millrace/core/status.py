@@ -85,14 +85,14 @@ def describe_pipeline(
         rows_per_s=round(beat.rows_per_s, 1) if beat and state == JobState.RUNNING else 0.0,
         refused=beat.refused if beat else 0,
         last_batch_at=beat.last_batch_at if beat else None,
-        tables=_shown(pipeline, tables),
+        tables={layer: _as_uri(one) for layer, one in tables_of(pipeline, tables).items()},
         note=_note(job, beat),
     )
 
 
-def _shown(pipeline: PipelineSpec, tables: Tables) -> dict[str, str]:
-    layers = dict(tables) if pipeline.columns else {"bronze": tables.bronze}
-    return {layer: _as_uri(table) for layer, table in layers.items()}
+def tables_of(pipeline: PipelineSpec, tables: Tables) -> dict[str, str]:
+    """Those that the pipeline has, by layer."""
+    return dict(tables) if pipeline.columns else {"bronze": tables.bronze}
 
 
 def _as_uri(table: str) -> str:

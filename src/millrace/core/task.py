@@ -7,6 +7,9 @@ from pathlib import Path
 from millrace.core.engine import EngineSpec, Tables
 from millrace.core.model import Frozen
 
+# Of Airflow: how many tasks may run at once; they share the machine with the jobs.
+POOL = "millrace-tasks"
+
 
 class TaskSpec(Frozen):
     """What every task needs; each kind adds its own. Holds no secret."""

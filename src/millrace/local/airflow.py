@@ -14,13 +14,13 @@ from importlib.metadata import version
 
 from millrace.core.errors import MillraceError
 from millrace.core.layout import Layout
+from millrace.core.task import POOL
 from millrace.local import postgres
 from millrace.local.airflow_config import USER, AirflowSecrets, render_airflow_config
 from millrace.local.logs import last_lines
 from millrace.local.program import Program
 from millrace.state.files import read_text, write_atomic
 
-TASK_POOL = "millrace-tasks"
 API_SERVER = "airflow-api-server"
 COMPONENTS = {
     API_SERVER: ("api-server",),
@@ -46,12 +46,12 @@ def prepare_airflow(layout: Layout, port: int) -> list[Program]:
 def migrate(layout: Layout, environment: Mapping[str, str]) -> None:
     """Bring the database to this version's schema; a stamp beside it says when that is done."""
     stamp = layout.postgres / "airflow-version"
-    wanted = f"{version('apache-airflow')} with {TASK_POOL}"
+    wanted = f"{version('apache-airflow')} with {POOL}"
     if read_text(stamp) == wanted:
         return
     _run(("db", "migrate"), layout, environment)
     # Spark jobs beside the streaming ones: what one machine has room for.
-    _run(("pools", "set", TASK_POOL, "1", "Spark jobs that end"), layout, environment)
+    _run(("pools", "set", POOL, "1", "Spark jobs that end"), layout, environment)
     write_atomic(stamp, wanted)
 
 

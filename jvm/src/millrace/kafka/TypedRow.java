@@ -1,14 +1,12 @@
 package millrace.kafka;
 
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.catalyst.util.MapData;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.Decimal;
 import org.apache.spark.unsafe.types.CalendarInterval;
 import org.apache.spark.unsafe.types.GeographyVal;
 import org.apache.spark.unsafe.types.GeometryVal;
-import org.apache.spark.unsafe.types.UTF8String;
 import org.apache.spark.unsafe.types.VariantVal;
 
 /** A row that is only read, whose fields have the few types that its subclass answers for. */
@@ -101,10 +99,4 @@ abstract class TypedRow extends InternalRow {
   public Object get(int field, DataType type) {
     throw notOfThisType(field);
   }
-
-  @Override
-  public abstract UTF8String getUTF8String(int field);
-
-  @Override
-  public abstract ArrayData getArray(int field);
 }

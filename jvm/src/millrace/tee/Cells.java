@@ -1,5 +1,6 @@
 package millrace.tee;
 
+import java.util.Arrays;
 import org.apache.parquet.column.ColumnWriteStore;
 import org.apache.parquet.column.ColumnWriter;
 import org.apache.parquet.schema.MessageType;
@@ -19,10 +20,11 @@ import org.apache.spark.sql.types.VariantType;
 /** The cells of a row of Spark, for a file's columns. */
 record Cells(MessageType file, ColumnWriteStore columns) {
 
-  Cell[] of(StructType row) {
-    Cell[] cells = new Cell[row.length()];
+  /** Of a row's fields, or of a struct's that is at `path`. */
+  Cell[] of(StructType fields, String... path) {
+    Cell[] cells = new Cell[fields.length()];
     for (int one = 0; one < cells.length; one++) {
-      cells[one] = cell(row.apply(one).dataType(), row.apply(one).name());
+      cells[one] = cell(fields.apply(one).dataType(), below(path, fields.apply(one).name()));
     }
     return cells;
   }
@@ -30,7 +32,7 @@ record Cells(MessageType file, ColumnWriteStore columns) {
   private Cell cell(DataType type, String... path) {
     int whole = file.getMaxDefinitionLevel(path);
     if (type instanceof StructType struct) {
-      return new Cell.Struct(fields(struct, path), whole);
+      return new Cell.Struct(of(struct, path), whole);
     }
     if (type instanceof ArrayType array) {
       String[] element = below(path, "list", "element");
@@ -43,20 +45,12 @@ record Cells(MessageType file, ColumnWriteStore columns) {
     return new Cell.Leaf(writer(path), whole, put(type));
   }
 
-  private Cell[] fields(StructType struct, String[] path) {
-    Cell[] cells = new Cell[struct.length()];
-    for (int one = 0; one < cells.length; one++) {
-      cells[one] = cell(struct.apply(one).dataType(), below(path, struct.apply(one).name()));
-    }
-    return cells;
-  }
-
   private ColumnWriter writer(String... path) {
     return columns.getColumnWriter(file.getColumnDescription(path));
   }
 
   private static String[] below(String[] path, String... names) {
-    String[] longer = java.util.Arrays.copyOf(path, path.length + names.length);
+    String[] longer = Arrays.copyOf(path, path.length + names.length);
     System.arraycopy(names, 0, longer, path.length, names.length);
     return longer;
   }

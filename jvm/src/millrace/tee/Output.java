@@ -78,7 +78,8 @@ record Output(
 
   /** What Parquet need not try: these columns repeat nothing, and nobody looks for their bounds. */
   ParquetProperties properties() {
-    ParquetProperties.Builder properties = ParquetProperties.builder().withSizeStatisticsEnabled(false);
+    ParquetProperties.Builder properties =
+        ParquetProperties.builder().withSizeStatisticsEnabled(false);
     for (StructField field : schema.fields()) {
       if (field.dataType() instanceof VariantType) {
         plain(properties, field.name() + ".value");

@@ -73,6 +73,7 @@ final class TaskWriter {
   }
 
   private static String name() {
-    return String.format("part-%05d-%s.c000.snappy.parquet", TaskContext.getPartitionId(), UUID.randomUUID());
+    return String.format(
+        "part-%05d-%s.c000.snappy.parquet", TaskContext.getPartitionId(), UUID.randomUUID());
   }
 }
