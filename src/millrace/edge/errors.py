@@ -94,12 +94,14 @@ class Watch:
         return self._refused(f"wrong password for user {self._user}, or no such user")
 
     def _bad_tls(self, error: KafkaError) -> SiteError:
-        if "certificate verify failed" not in error.str():
+        if not _is_foreign_ca(error):
             return self._refused(f"TLS failed: {_shortened(error)}")
         ca = self._settings.get("ssl.ca.location", "(none)")
         return self._refused(f"its certificate is not signed by the CA in ssl.ca.location={ca}")
 
     def _bad_connection(self, error: KafkaError) -> SiteError:
+        if _is_foreign_ca(error):
+            return self._bad_tls(error)
         if "certificate" in error.str():
             key = self._settings.get("ssl.certificate.location", "(none)")
             text = f"it does not take our certificate, ssl.certificate.location={key}"
@@ -144,6 +146,11 @@ def watched(settings: ClientSettings, watch: Watch) -> dict[str, Any]:
 
 def _is_refused_connection(error: KafkaError | None) -> bool:
     return error is not None and "Connect to" in error.str()
+
+
+def _is_foreign_ca(error: KafkaError) -> bool:
+    """Reported as `_SSL`, or as `_TRANSPORT` when the handshake ends while we are writing."""
+    return "certificate verify failed" in error.str()
 
 
 def _shortened(error: KafkaError) -> str:
