@@ -23,10 +23,16 @@ from millrace_airflow.operators import (
 )
 
 # `airflow db clean` removes runs by their start, however alive: so no run lasts for ever.
-_SHIFT = timedelta(hours=12)
+SHIFT = timedelta(hours=12)
 # Any moment in the past. Without one, Airflow 3.3 gives the first two runs of a continuous DAG the
 # same logical date, refuses the second ("run already exists"), and so never runs it again.
 _START = datetime(2025, 1, 1, tzinfo=UTC)
+CONTINUOUS: dict[str, Any] = {
+    "start_date": _START,
+    "max_active_runs": 1,
+    "catchup": False,
+    "is_paused_upon_creation": False,
+}
 # 5 + 10 + 20 + 40 + 60 s: a broker that starts with us is there by then.
 _PATIENCE = {
     "retries": 5,
@@ -48,7 +54,7 @@ class Task:
 PIPELINE = (
     Task("provision", ProvisionOperator, _PATIENCE),
     Task("deploy", DeployOperator, _PATIENCE),
-    Task("supervise", SuperviseOperator, {"shift": _SHIFT}),
+    Task("supervise", SuperviseOperator, {"shift": SHIFT}),
 )
 
 
@@ -73,11 +79,8 @@ def build_dag(spec: PipelineSpec) -> DAG:
         description=f"{', '.join(spec.topics)} to bronze.{spec.table}",
         doc_md=pipeline_doc(spec),
         schedule="@continuous",
-        start_date=_START,
-        max_active_runs=1,
-        catchup=False,
-        is_paused_upon_creation=False,
         tags={"pipeline", spec.runner},
+        **CONTINUOUS,
     ) as dag:
         before = None
         for task in PIPELINE:

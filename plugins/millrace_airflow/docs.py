@@ -90,3 +90,12 @@ changes nothing.
 
 What the broker has deleted is named, exactly. Offsets that the job has yet to write are left to it.
 """
+
+
+PATROL = """\
+### Patrol
+
+Looks at every job, and stops one that runs though nobody watches it and no run of its DAG will:
+what a *mark failed* leaves behind when nothing of Airflow was there to hear it. Pausing this DAG
+takes that care away, and nothing else.
+"""

@@ -11,6 +11,7 @@ from millrace.core.condition import Condition
 from millrace.core.errors import MillraceError, TransientError
 from millrace.core.heartbeat import Heartbeat
 from millrace.core.layout import Layout
+from millrace.core.patrol import SIGN_EVERY
 from millrace.core.supervision import Action, Decision
 from millrace.core.trend import Trend
 from millrace.state.mailbox import Mailbox
@@ -38,13 +39,14 @@ class Watch:
         self._files = SpecFiles(name, layout)
         self._layout = layout
         self._clock = clock
-        self._next_summary = clock()
+        self._next_summary = self._next_sign = clock()
         self._trend: Trend | None = None
         self._mailbox = Mailbox(layout.job(name))
         self._journal = self._mailbox.read_journal()
 
     def look(self) -> Event | None:
         """None while all is as it should be; otherwise what ends this shift."""
+        self._give_sign()
         return _said_plainly(self._supervise)
 
     def may_start(self) -> Event | None:
@@ -57,6 +59,12 @@ class Watch:
         status = self._keeper(deployment).stop()
         log.info("the job is %s: exit_code=%s", status.state, status.exit_code)
         self._write_down(Condition.STOPPED, "a person stopped it", None)
+
+    def _give_sign(self) -> None:
+        now = self._clock()
+        if now >= self._next_sign:
+            self._next_sign = now + SIGN_EVERY
+            self._mailbox.write_watched(now)
 
     def _supervise(self) -> Event | None:
         deployment = self._files.deployment()

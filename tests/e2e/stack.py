@@ -93,8 +93,8 @@ class Stack:
         value: Json = self.status()["pipelines"]["temperature"]
         return value
 
-    def heartbeat(self) -> Json:
-        file = self.home / "var" / "jobs" / "temperature" / "heartbeat.json"
+    def heartbeat(self, pipeline: str = "temperature") -> Json:
+        file = self.home / "var" / "jobs" / pipeline / "heartbeat.json"
         value: Json = json.loads(file.read_text())
         return value
 
@@ -108,9 +108,10 @@ class Stack:
         assert found[0], f"{name} does not run"
         return int(found[0])
 
-    def job_processes(self) -> list[psutil.Process]:
-        """Every Python driver of the ingest job of this copy, however it was started."""
-        return [p for p in self.processes() if "spark_jobs.ingest" in _words(p)[:4]]
+    def job_processes(self, pipeline: str = "temperature") -> list[psutil.Process]:
+        """Every Python driver of a pipeline's ingest job of this copy, however it was started."""
+        job = str(self.home / "var" / "jobs" / pipeline / "job.json")
+        return [p for p in self.processes() if _words(p)[1:4] == ["-m", "spark_jobs.ingest", job]]
 
     def processes(self) -> list[psutil.Process]:
         """All that runs out of this copy, found without the product's help."""
@@ -169,6 +170,9 @@ class Airflow:
     def task(self, name: str) -> str:
         return f"{self.dag}/dagRuns/{self.last_run()}/taskInstances/{name}"
 
+    def of(self, pipeline: str) -> Airflow:
+        return Airflow(self.client, dag=f"/api/v2/dags/pipeline.{pipeline}")
+
     def state_of(self, name: str) -> str:
         return str(self.get(self.task(name))["state"])
 
@@ -180,8 +184,9 @@ class Airflow:
     def mark_failed(self, name: str) -> None:
         self.client.patch(self.task(name), json={"new_state": "failed"}).raise_for_status()
 
-    def pause(self, *, paused: bool, dag: str = "pipeline.temperature") -> None:
-        self.client.patch(f"/api/v2/dags/{dag}", json={"is_paused": paused}).raise_for_status()
+    def pause(self, *, paused: bool, dag: str = "") -> None:
+        path = f"/api/v2/dags/{dag}" if dag else self.dag
+        self.client.patch(path, json={"is_paused": paused}).raise_for_status()
 
     def has(self, dag: str) -> bool:
         return self.client.get(f"/api/v2/dags/{dag}").is_success

@@ -46,15 +46,6 @@ TEMPERATURE = PipelineSpec(
 )
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--full", action="store_true", help="races as long as those in docs/adr")
-
-
-@pytest.fixture(scope="session")
-def full(request: pytest.FixtureRequest) -> bool:
-    return bool(request.config.getoption("--full"))
-
-
 @dataclass
 class RunningSite:
     """A site whose broker is a process of this test run."""

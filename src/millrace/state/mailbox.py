@@ -57,6 +57,14 @@ class Mailbox:
         kept = (*self.read_starts(), start)[-_STARTS_KEPT:]
         write_atomic(self.folder / "starts.json", _STARTS.dump_json(kept).decode())
 
+    def write_watched(self, at: datetime) -> None:
+        """A sign of whoever watches the job."""
+        write_atomic(self.folder / "watched", at.isoformat())
+
+    def watched_at(self) -> datetime | None:
+        text = read_text(self.folder / "watched")
+        return datetime.fromisoformat(text) if text else None
+
     def write_journal(self, journal: Journal) -> None:
         write_atomic(self.folder / "journal.json", journal.model_dump_json())
 

@@ -1,0 +1,116 @@
+"""The DAG `patrol`: stops a job that runs though its DAG has ended and begins no other run.
+
+A person's *mark failed* reaches a job through the triggerer, and is never said again: one that was
+away at that moment never hears it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from datetime import datetime, timedelta
+from typing import Any
+
+from airflow.sdk import DAG, BaseOperator, Context
+from airflow.triggers.base import BaseTrigger, TriggerEvent
+
+from millrace.core.condition import Condition
+from millrace.core.job import JobState, Runner
+from millrace.core.layout import Layout
+from millrace.core.patrol import is_unwatched
+from millrace.settings import Settings
+from millrace.state.mailbox import Mailbox
+from millrace_airflow.dag_factory import CONTINUOUS, SHIFT
+from millrace_airflow.deployment import recall
+from millrace_airflow.docs import PATROL
+from millrace_airflow.ensure import STOP_TIMEOUT_S, utc_now
+from millrace_airflow.runners import load_runner
+
+_ALIVE = ["queued", "running"]
+
+
+class PatrolTrigger(BaseTrigger):
+    """Looks at every job that was ever started, until one runs unwatched or the shift is over."""
+
+    def __init__(self, ends_at: str, poll_s: float = 10.0) -> None:
+        super().__init__()
+        self.ends_at = ends_at
+        self.poll_s = poll_s
+
+    def serialize(self) -> tuple[str, dict[str, Any]]:
+        values = {"ends_at": self.ends_at, "poll_s": self.poll_s}
+        return f"{type(self).__module__}.{type(self).__qualname__}", values
+
+    async def run(self) -> AsyncIterator[TriggerEvent]:
+        began, ends_at = utc_now(), datetime.fromisoformat(self.ends_at)
+        found: list[str] = []
+        while not found and utc_now() < ends_at:
+            await asyncio.sleep(self.poll_s)
+            found = await asyncio.to_thread(run_unwatched, _layout(), began, utc_now())
+        yield TriggerEvent(found)
+
+
+class PatrolOperator(BaseOperator):
+    """Stops what nobody watches and no run of its DAG will watch again."""
+
+    def __init__(self, *, shift: timedelta, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.shift = shift
+
+    def execute(self, context: Context) -> None:
+        trigger = PatrolTrigger((utc_now() + self.shift).isoformat())
+        self.defer(trigger=trigger, method_name="resume")
+
+    def resume(self, context: Context, event: list[str]) -> list[str]:
+        return [name for name in event if self._stop_unless_wanted(context, name)]
+
+    def _stop_unless_wanted(self, context: Context, name: str) -> bool:
+        if context["ti"].get_dr_count(dag_id=f"pipeline.{name}", states=_ALIVE):
+            self.log.info("the job of pipeline %s is not watched just now; its run goes on", name)
+            return False
+        self.log.warning("stopping the job of pipeline %s: no run of its DAG is there", name)
+        stop(_layout(), name)
+        return True
+
+
+def patrol_dag() -> DAG:
+    with DAG(
+        "patrol",
+        description="Stops jobs that no run of their DAG watches",
+        doc_md=PATROL,
+        schedule="@continuous",
+        tags={"patrol"},
+        **CONTINUOUS,
+    ) as dag:
+        PatrolOperator(task_id="look", shift=SHIFT)
+    return dag
+
+
+def _layout() -> Layout:
+    return Settings.from_env(os.environ).layout
+
+
+def stop(layout: Layout, name: str) -> None:
+    runner, mailbox = _runner(layout, name), Mailbox(layout.job(name))
+    if runner:
+        runner.stop(name, STOP_TIMEOUT_S)
+        reason = "no run of its DAG watched it"
+        mailbox.write_journal(mailbox.read_journal().noting(utc_now(), Condition.STOPPED, reason))
+
+
+def run_unwatched(layout: Layout, began: datetime, now: datetime) -> list[str]:
+    """The pipelines whose job runs, and whose watch gave no sign for too long."""
+    folders = sorted(layout.jobs.iterdir()) if layout.jobs.is_dir() else []
+    quiet = [f.name for f in folders if is_unwatched(Mailbox(f).watched_at(), began, now)]
+    return [name for name in quiet if _runs(layout, name)]
+
+
+def _runs(layout: Layout, name: str) -> bool:
+    runner = _runner(layout, name)
+    return runner is not None and runner.status(name).state == JobState.RUNNING
+
+
+def _runner(layout: Layout, name: str) -> Runner | None:
+    deployment = recall(layout, name)
+    return load_runner(deployment.pipeline.runner, layout) if deployment else None

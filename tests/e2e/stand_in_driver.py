@@ -1,0 +1,49 @@
+"""Takes the place of `spark_jobs/driver.py` in a scratch copy.
+
+A job of a pipeline called `stand-in-...` keeps the whole protocol (claim, heartbeat, fence,
+graceful stop) and moves no data, so that many fit on a machine, and a phase is as long as a test
+wants it. Any other pipeline's job is the real one.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from millrace.core.heartbeat import Phase
+from millrace.core.job import JobSpec
+from spark_jobs.pulse import Pulse
+from spark_jobs.sink import Fence
+from spark_jobs.stopping import StopRequest
+
+
+def drive(job: JobSpec, pulse: Pulse, stop: StopRequest) -> None:
+    if not job.pipeline.startswith("stand-in-"):
+        from spark_jobs.real_driver import drive as really_drive
+
+        really_drive(job, pulse, stop)
+        return
+    pause_s = 6.0 if job.pipeline.startswith("stand-in-slow-") else 0.1
+    time.sleep(pause_s)
+    with _alone(job):
+        pulse.say(Phase.RUNNING)
+        while not stop.wait(0.5):
+            Fence(job.generations_dir, job.generation, job.engine.bucket).check()
+            pulse.touch()
+        pulse.say(Phase.STOPPING)
+        time.sleep(pause_s)
+
+
+@contextmanager
+def _alone(job: JobSpec) -> Iterator[None]:
+    """Two that work at once leave the file `doubled`."""
+    with (job.state_dir / "alone.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            (job.state_dir / "doubled").write_text(f"generation {job.generation}, {os.getpid()}")
+            raise
+        yield

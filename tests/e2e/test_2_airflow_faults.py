@@ -1,0 +1,178 @@
+"""Whatever of Airflow dies, and whenever: each job stays as it was asked to be, once.
+
+At each blow one job runs (the real one), one is starting and one is asked to stop.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import psutil
+import pytest
+
+from millrace.local.supervisor import Supervisor
+from tests.e2e import stand_ins
+from tests.e2e.stack import Airflow, Stack
+from tests.support import wait_until
+
+pytestmark = pytest.mark.timeout(900)
+
+AIRFLOW = ("airflow-scheduler", "airflow-triggerer", "airflow-api-server", "airflow-dag-processor")
+WORKERS = ("workers",)
+TARGETS = [*((name,) for name in AIRFLOW), WORKERS, ("postgres",), AIRFLOW]
+KILLED, RESTARTED = "killed as a stop is asked", "restarted while a job stops"
+CELLS = [(targets, way) for targets in TARGETS for way in (KILLED, RESTARTED)]
+QUICK = [(("airflow-triggerer",), KILLED), (("postgres",), KILLED), (AIRFLOW, KILLED)]
+BACK_S = 180
+
+
+@dataclass
+class Pair:
+    """Two pipelines with stand-ins; in each round the idle one is started, the other stopped."""
+
+    stack: Stack
+    idle: str = "stand-in-slow-a"
+    busy: str = "stand-in-slow-b"
+
+    @property
+    def names(self) -> list[str]:
+        return [self.idle, self.busy]
+
+    def begin(self) -> None:
+        for name in self.names:
+            self._wait_until_watched(name)
+        stop(self.stack.airflow().of(self.idle))
+        self._wait_until_stopped(self.idle)
+
+    def end(self) -> None:
+        for name in self.names:
+            if self.stack.job_processes(name):
+                stop(self.stack.airflow().of(name))
+            self._wait_until_stopped(name)
+
+    def ask(self) -> None:
+        airflow = self.stack.airflow()
+        airflow.of(self.idle).pause(paused=False)
+        wait_until(lambda: self._phase(self.idle) == "starting", 90, f"{self.idle} starting")
+        stop(airflow.of(self.busy))
+
+    def wait_until_stopping(self) -> None:
+        wait_until(lambda: self._phase(self.busy) == "stopping", 30, f"{self.busy} stopping")
+
+    def wait_until_as_asked(self) -> None:
+        self._wait_until_watched(self.idle)
+        self._wait_until_stopped(self.busy)
+        self.idle, self.busy = self.busy, self.idle
+
+    def generations(self) -> list[int]:
+        return [self.stack.heartbeat(name)["generation"] for name in sorted(self.names)]
+
+    def doubled(self) -> list[str]:
+        jobs = self.stack.home / "var" / "jobs"
+        return [name for name in self.names if (jobs / name / "doubled").exists()]
+
+    def _phase(self, name: str) -> str:
+        return str(self.stack.heartbeat(name)["phase"])
+
+    def _wait_until_watched(self, name: str) -> None:
+        wait_until(partial(self._is_watched, name), BACK_S, f"{name} running and watched")
+
+    def _is_watched(self, name: str) -> bool:
+        return (
+            len(self.stack.job_processes(name)) == 1
+            and self._phase(name) == "running"
+            and is_watched(self.stack, name)
+        )
+
+    def _wait_until_stopped(self, name: str) -> None:
+        wait_until(lambda: not self.stack.job_processes(name), BACK_S, f"{name} stopped")
+        assert self._phase(name) == "stopped"
+
+
+def stop(airflow: Airflow) -> None:
+    """As the Fleet page does it."""
+    airflow.pause(paused=True)
+    airflow.mark_failed("supervise")
+
+
+def is_watched(stack: Stack, name: str) -> bool:
+    """Airflow answers, says so, and the watch has looked within the last seconds."""
+    sign = stack.home / "var" / "jobs" / name / "watched"
+    if not sign.exists() or time.time() - sign.stat().st_mtime > 15:
+        return False
+    try:
+        return stack.airflow().of(name).state_of("supervise") == "deferred"
+    except Exception:  # it is on its way up: any of its errors means "not yet"
+        return False
+
+
+@pytest.fixture(scope="module")
+def pair(stack: Stack, first_words: str) -> Iterator[Pair]:
+    made = Pair(stack)
+    stand_ins.install(stack, made.names)
+    made.begin()
+    yield made
+    made.end()
+    stand_ins.remove(stack, made.names)
+
+
+def victims(stack: Stack, target: str) -> list[psutil.Process]:
+    """A component with all that it has begun; workers are what the scheduler has begun."""
+    if target == "workers":
+        return psutil.Process(stack.pid_of("airflow-scheduler")).children(recursive=True)
+    process = psutil.Process(stack.pid_of(target))
+    return [*process.children(recursive=True), process]
+
+
+def kill(stack: Stack, targets: tuple[str, ...]) -> None:
+    for process in [process for target in targets for process in victims(stack, target)]:
+        try:
+            process.kill()
+        except psutil.NoSuchProcess:
+            continue
+
+
+def restart(stack: Stack, targets: tuple[str, ...]) -> None:
+    """A stop as the process manager makes it, and a start."""
+    if targets == WORKERS:
+        for process in victims(stack, "workers"):
+            process.terminate()
+        return
+    manager = Supervisor(stack.home / "var" / "run" / "supervisor.sock")
+    for target in targets:
+        manager.ask_to_stop(target)
+    for target in targets:
+        wait_until(partial(_has_ended, manager, target), 120, f"{target} stopped")
+        manager.start(target)
+
+
+def _has_ended(manager: Supervisor, target: str) -> bool:
+    info = manager.process(target)
+    return info is not None and info.state in ("STOPPED", "EXITED", "FATAL")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    cells = CELLS if metafunc.config.getoption("--full") else QUICK
+    names = ["+".join(targets) + " " + way for targets, way in cells]
+    metafunc.parametrize(("targets", "way"), cells, ids=names)
+
+
+def test_jobs_are_as_asked_after(pair: Pair, targets: tuple[str, ...], way: str) -> None:
+    stack = pair.stack
+    before = pair.generations()
+    (driver,) = stack.job_processes()
+    pair.ask()
+    if way == KILLED:
+        kill(stack, targets)
+    else:
+        pair.wait_until_stopping()
+        restart(stack, targets)
+    pair.wait_until_as_asked()
+
+    assert sum(pair.generations()) == sum(before) + 1, "something was started twice"
+    assert not pair.doubled()
+    wait_until(partial(is_watched, stack, "temperature"), BACK_S, "temperature watched")
+    assert [process.pid for process in stack.job_processes()] == [driver.pid]
