@@ -12,7 +12,7 @@ from millrace.core.engine import EngineSpec, Tables
 from millrace.core.layout import Layout
 from millrace.core.model import Frozen
 from millrace.core.task import TaskSpec
-from millrace.tasks.run import TaskFailedError, run_task
+from millrace.tasks.run import TaskFailedError, new_task_folder, run_task
 
 # Modules that stand where spark_jobs would; the process is real.
 WORKS = """\
@@ -76,3 +76,20 @@ def test_whoever_stops_waiting_ends_the_process(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path, NEVER_ENDS, said)
     assert not psutil.pid_exists(int(said[0]))
+
+
+def test_old_runs_of_a_kind_go_and_others_stay(tmp_path: Path) -> None:
+    layout = Layout(tmp_path)
+    tasks = layout.task("temperature", "any").parent
+    for number in range(100):
+        (tasks / f"20260101T0000{number:02d}.000-quality").mkdir(parents=True)
+    (tasks / "20250101T000000.000-replay").mkdir()
+    (tasks / "20260101T000000.000-quality" / "result.json").write_text("{}")
+
+    new = new_task_folder(layout, "temperature", "quality")
+
+    left = sorted(folder.name for folder in tasks.iterdir())
+    assert len(left) == 101
+    assert left[0] == "20250101T000000.000-replay"
+    assert left[1] == "20260101T000001.000-quality"
+    assert left[-1] == new.name

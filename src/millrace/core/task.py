@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from datetime import datetime
 from pathlib import Path
 
 from millrace.core.engine import EngineSpec, Tables
@@ -9,6 +11,8 @@ from millrace.core.model import Frozen
 
 # Of Airflow: how many tasks may run at once; they share the machine with the jobs.
 POOL = "millrace-tasks"
+# Runs of one kind that are remembered for each pipeline; quality alone makes up to 96 a day.
+_REMEMBERED = 100
 
 
 class TaskSpec(Frozen):
@@ -35,3 +39,13 @@ class TaskSpec(Frozen):
     @property
     def log_file(self) -> Path:
         return self.folder / "task.log"
+
+
+def folder_name(kind: str, at: datetime) -> str:
+    """By its time first: names in order are runs in order."""
+    return f"{at:%Y%m%dT%H%M%S.%f}"[:-3] + f"-{kind}"
+
+
+def forgotten(folders: Iterable[str], kind: str) -> list[str]:
+    """Runs of a kind that are old enough to go."""
+    return sorted(name for name in folders if name.endswith(f"-{kind}"))[:-_REMEMBERED]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 from collections.abc import Callable
@@ -13,7 +14,7 @@ from typing import TypeVar
 from millrace.core.errors import MillraceError
 from millrace.core.layout import Layout
 from millrace.core.model import Frozen
-from millrace.core.task import TaskSpec
+from millrace.core.task import TaskSpec, folder_name, forgotten
 from millrace.local.logs import last_lines
 from millrace.settings import HOME_VARIABLE
 from millrace.state.files import make_private, read_text, write_atomic
@@ -28,9 +29,11 @@ class TaskFailedError(MillraceError):
 
 
 def new_task_folder(layout: Layout, pipeline: str, kind: str) -> Path:
-    now = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%f")[:-3]
-    folder = layout.task(pipeline, f"{now}-{kind}")
+    """A folder of its own for a run; the oldest of its kind go."""
+    folder = layout.task(pipeline, folder_name(kind, datetime.now(UTC)))
     make_private(folder)
+    for old in forgotten((run.name for run in folder.parent.iterdir()), kind):
+        shutil.rmtree(folder.with_name(old), ignore_errors=True)
     return folder
 
 
