@@ -10,6 +10,7 @@ from airflow.sdk import DAG, Asset, AssetOrTimeSchedule, AssetWatcher, CronTrigg
 from millrace.core.errors import MillraceError
 from millrace.core.layout import Layout
 from millrace.core.pipeline import PipelineSpec
+from millrace.core.schedule import hourly, nightly
 from millrace.specs.loader import load_sites
 from millrace_airflow import docs
 from millrace_airflow.commits import NewRowsTrigger
@@ -30,7 +31,6 @@ _COMMON: dict[str, Any] = {
 }
 # An object store or a broker that is away for a moment.
 _PATIENCE = {"retries": 2, "retry_delay": timedelta(minutes=1)}
-_HOURLY, _NIGHTLY = "17 * * * *", "43 2 * * *"
 
 
 def maintain_dag(spec: PipelineSpec) -> DAG:
@@ -39,7 +39,7 @@ def maintain_dag(spec: PipelineSpec) -> DAG:
         f"maintain.{spec.name}",
         description=f"Compacts and cleans the tables of {spec.name}",
         doc_md=docs.maintain_doc(spec),
-        schedule=CronTriggerTimetable(_HOURLY, timezone="UTC"),
+        schedule=CronTriggerTimetable(hourly(spec.name), timezone="UTC"),
         tags={"maintain", spec.name},
         default_args=_PATIENCE,
         **_COMMON,
@@ -68,12 +68,12 @@ def quality_dag(spec: PipelineSpec) -> DAG | None:
             AssetWatcher(f"{spec.name}-rows", NewRowsTrigger(spec.name, spec.table, every_s))
         ],
     )
-    nightly = CronTriggerTimetable(_NIGHTLY, timezone="UTC")
+    each_night = CronTriggerTimetable(nightly(spec.name), timezone="UTC")
     with DAG(
         f"quality.{spec.name}",
         description=f"Judges the new rows of silver.{spec.table}",
         doc_md=docs.quality_doc(spec),
-        schedule=AssetOrTimeSchedule(timetable=nightly, assets=rows),
+        schedule=AssetOrTimeSchedule(timetable=each_night, assets=rows),
         tags={"quality", spec.name},
         default_args=_PATIENCE,
         **_COMMON,

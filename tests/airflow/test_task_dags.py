@@ -55,7 +55,7 @@ def test_quality_runs_when_rows_came_and_each_night_and_gates_an_asset(refined: 
     (check,) = dag.tasks
     assert [asset.name for asset in check.outlets] == ["trusted/temperature"]
     assert isinstance(dag.timetable, AssetOrTimeSchedule)
-    assert dag.timetable.timetable.expression == "43 2 * * *"
+    assert dag.timetable.timetable.expression == "28 1 * * *"
     (watcher,) = dag.timetable.asset_condition.watchers
     assert isinstance(watcher.trigger, NewRowsTrigger)
 
