@@ -184,6 +184,18 @@ class Airflow:
     def mark_failed(self, name: str) -> None:
         self.client.patch(self.task(name), json={"new_state": "failed"}).raise_for_status()
 
+    def clear(self, name: str) -> None:
+        """With what comes after it, as the page does it."""
+        wish = {
+            "dry_run": False,
+            "dag_run_id": self.last_run(),
+            "task_ids": [name],
+            "include_downstream": True,
+            "only_failed": False,
+            "reset_dag_runs": True,
+        }
+        self.client.post(f"{self.dag}/clearTaskInstances", json=wish).raise_for_status()
+
     def pause(self, *, paused: bool, dag: str = "") -> None:
         path = f"/api/v2/dags/{dag}" if dag else self.dag
         self.client.patch(path, json={"is_paused": paused}).raise_for_status()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import shutil
+import time
 from pathlib import Path
 
-from tests.e2e.stack import Stack
+from tests.e2e.stack import Airflow, Stack
 
 _PIPELINE = """\
 name: {name}
@@ -35,3 +36,22 @@ def install(stack: Stack, names: list[str]) -> None:
 def remove(stack: Stack, names: list[str]) -> None:
     for name in names:
         (stack.home / "dags" / "pipelines" / f"{name}.yaml").unlink()
+
+
+def stop(airflow: Airflow) -> None:
+    """As the Fleet page does it."""
+    airflow.pause(paused=True)
+    airflow.mark_failed("supervise")
+
+
+def is_watched(stack: Stack, name: str) -> bool:
+    """One process, at work; Airflow waits for it, and its watch has looked within seconds."""
+    sign = stack.home / "var" / "jobs" / name / "watched"
+    if len(stack.job_processes(name)) != 1 or not sign.exists():
+        return False
+    if stack.heartbeat(name)["phase"] != "running" or time.time() - sign.stat().st_mtime > 15:
+        return False
+    try:
+        return stack.airflow().of(name).state_of("supervise") == "deferred"
+    except Exception:  # Airflow is on its way up: any of its errors means "not yet"
+        return False

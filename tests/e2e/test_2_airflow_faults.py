@@ -5,7 +5,6 @@ At each blow one job runs (the real one), one is starting and one is asked to st
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -15,7 +14,8 @@ import pytest
 
 from millrace.local.supervisor import Supervisor
 from tests.e2e import stand_ins
-from tests.e2e.stack import Airflow, Stack
+from tests.e2e.stack import Stack
+from tests.e2e.stand_ins import is_watched, stop
 from tests.support import wait_until
 
 pytestmark = pytest.mark.timeout(900)
@@ -45,13 +45,13 @@ class Pair:
         for name in self.names:
             self._wait_until_watched(name)
         stop(self.stack.airflow().of(self.idle))
-        self._wait_until_stopped(self.idle)
+        self.wait_until_stopped(self.idle)
 
     def end(self) -> None:
         for name in self.names:
             if self.stack.job_processes(name):
                 stop(self.stack.airflow().of(name))
-            self._wait_until_stopped(name)
+            self.wait_until_stopped(name)
 
     def ask(self) -> None:
         airflow = self.stack.airflow()
@@ -64,7 +64,7 @@ class Pair:
 
     def wait_until_as_asked(self) -> None:
         self._wait_until_watched(self.idle)
-        self._wait_until_stopped(self.busy)
+        self.wait_until_stopped(self.busy)
         self.idle, self.busy = self.busy, self.idle
 
     def generations(self) -> list[int]:
@@ -78,35 +78,11 @@ class Pair:
         return str(self.stack.heartbeat(name)["phase"])
 
     def _wait_until_watched(self, name: str) -> None:
-        wait_until(partial(self._is_watched, name), BACK_S, f"{name} running and watched")
+        wait_until(partial(is_watched, self.stack, name), BACK_S, f"{name} running and watched")
 
-    def _is_watched(self, name: str) -> bool:
-        return (
-            len(self.stack.job_processes(name)) == 1
-            and self._phase(name) == "running"
-            and is_watched(self.stack, name)
-        )
-
-    def _wait_until_stopped(self, name: str) -> None:
+    def wait_until_stopped(self, name: str) -> None:
         wait_until(lambda: not self.stack.job_processes(name), BACK_S, f"{name} stopped")
         assert self._phase(name) == "stopped"
-
-
-def stop(airflow: Airflow) -> None:
-    """As the Fleet page does it."""
-    airflow.pause(paused=True)
-    airflow.mark_failed("supervise")
-
-
-def is_watched(stack: Stack, name: str) -> bool:
-    """Airflow answers, says so, and the watch has looked within the last seconds."""
-    sign = stack.home / "var" / "jobs" / name / "watched"
-    if not sign.exists() or time.time() - sign.stat().st_mtime > 15:
-        return False
-    try:
-        return stack.airflow().of(name).state_of("supervise") == "deferred"
-    except Exception:  # it is on its way up: any of its errors means "not yet"
-        return False
 
 
 @pytest.fixture(scope="module")
@@ -155,6 +131,8 @@ def _has_ended(manager: Supervisor, target: str) -> bool:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "targets" not in metafunc.fixturenames:
+        return
     cells = CELLS if metafunc.config.getoption("--full") else QUICK
     names = ["+".join(targets) + " " + way for targets, way in cells]
     metafunc.parametrize(("targets", "way"), cells, ids=names)
@@ -176,3 +154,42 @@ def test_jobs_are_as_asked_after(pair: Pair, targets: tuple[str, ...], way: str)
     assert not pair.doubled()
     wait_until(partial(is_watched, stack, "temperature"), BACK_S, "temperature watched")
     assert [process.pid for process in stack.job_processes()] == [driver.pid]
+
+
+def test_a_clear_during_a_shift_ends_in_one_running_job(pair: Pair) -> None:
+    airflow = pair.stack.airflow().of(pair.busy)
+    for task in ("supervise", "deploy", "supervise"):
+        airflow.clear(task)
+    wait_until(partial(is_watched, pair.stack, pair.busy), BACK_S, "running and watched")
+    assert not pair.doubled()
+
+
+def test_clears_and_marks_at_once_end_as_the_last_of_them_asked(pair: Pair) -> None:
+    airflow = pair.stack.airflow().of(pair.busy)
+    for _ in range(3):
+        airflow.mark_failed("supervise")
+        airflow.clear("supervise")
+    stop(airflow)
+    pair.wait_until_stopped(pair.busy)
+    airflow.pause(paused=False)
+    wait_until(partial(is_watched, pair.stack, pair.busy), BACK_S, "running and watched")
+    assert not pair.doubled()
+
+
+def test_a_clean_of_airflow_s_database_harms_no_job(pair: Pair) -> None:
+    """Also one that takes the runs of now away: the next run adopts the job."""
+    stack = pair.stack
+    (driver,), generations = stack.job_processes(), pair.generations()
+    run = stack.airflow().last_run()
+    done = stack.call(
+        "sh",
+        "-c",
+        "SPT_NOENV=1 AIRFLOW_HOME=var/airflow PYTHONPATH=. .venv/bin/airflow db clean --yes"
+        ' --skip-archive --clean-before-timestamp "$(date -u +%Y-%m-%dT%H:%M:%S+00:00)"',
+    )
+    assert done.returncode == 0, done.stderr
+    wait_until(lambda: stack.airflow().last_run() != run, BACK_S, "a run of its own again")
+    for name in ("temperature", pair.busy):
+        wait_until(partial(is_watched, stack, name), BACK_S, f"{name} watched")
+    assert [process.pid for process in stack.job_processes()] == [driver.pid]
+    assert pair.generations() == generations

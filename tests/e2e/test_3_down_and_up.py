@@ -14,9 +14,20 @@ from tests.support import wait_until
 pytestmark = pytest.mark.timeout(900)
 
 
-def test_down_leaves_no_process_whatever_was_killed_and_up_goes_on(up: Stack) -> None:
+def test_up_goes_on_after_everything_was_killed_at_once(up: Stack) -> None:
     before = up.bronze()
     generation = up.pipeline()["generation"]
+    for process in up.processes():
+        process.kill()
+
+    up.make("up")
+    wait_until(lambda: up.runs_as(generation + 1), 60, "the job as the next generation")
+    assert len(up.job_processes()) == 1
+    wait_until(lambda: sum(up.bronze().values()) > sum(before.values()), 60, "more rows")
+    _assert_once_and_whole(up.bronze())
+
+
+def test_down_leaves_no_process_whatever_was_killed(up: Stack) -> None:
     supervisord = int((up.home / "var" / "run" / "supervisord.pid").read_text())
     for pid in (up.pid_of("kafka-plant-a"), up.pid_of("airflow-scheduler"), supervisord):
         os.kill(pid, signal.SIGKILL)
@@ -24,11 +35,6 @@ def test_down_leaves_no_process_whatever_was_killed_and_up_goes_on(up: Stack) ->
     up.make("down")
     assert [process.cmdline() for process in up.processes()] == []
     assert up.status()["pipelines"]["temperature"]["state"] != "running"
-
-    up.make("up")
-    assert up.pipeline()["generation"] > generation
-    wait_until(lambda: sum(up.bronze().values()) > sum(before.values()), 60, "more rows")
-    _assert_once_and_whole(up.bronze())
 
 
 def _assert_once_and_whole(rows: Counter[tuple[str, str, int, int]]) -> None:
