@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from airflow.api_fastapi.app import create_auth_manager
 from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
+from deltalake import QueryBuilder, write_deltalake
 from fastapi.testclient import TestClient
 
 from millrace.core.condition import Condition
@@ -130,6 +131,19 @@ def test_a_sites_page_tells_of_its_connection_users_and_certificates(
 @pytest.mark.parametrize("name", ["plant-z", "..%2F..%2Fsecrets", "plant-a.yaml"])
 def test_a_site_that_no_pipeline_reads_is_not_there(client: TestClient, name: str) -> None:
     assert client.get(f"/api/sites/{name}", headers=signed_in("ADMIN")).status_code == 404
+
+
+def test_refused_messages_are_shown_with_their_reasons(client: TestClient, layout: Layout) -> None:
+    path, viewer = "/api/pipelines/temperature/refused", signed_in("VIEWER")
+    assert client.get(path, headers=viewer).json() == []
+    rows = QueryBuilder().execute(
+        "SELECT TIMESTAMP '2026-11-18T12:00:00Z' AS kafka_time, 'plant-a' AS site, 't' AS topic,"
+        " 0 AS partition, 7 AS offset, 'decode' AS stage, make_array('no schema 9') AS reasons,"
+        " arrow_cast('{', 'Binary') AS value"
+    )
+    write_deltalake(str(layout.table("quarantine", "temperature")), rows)
+    (shown,) = client.get(path, headers=viewer).json()
+    assert (shown["offset"], shown["reasons"], shown["value"]) == (7, ["no schema 9"], "{")
 
 
 def test_the_result_page_may_run_nothing(client: TestClient, layout: Layout) -> None:

@@ -16,10 +16,12 @@ from airflow.api_fastapi.core_api.security import GetUserDep, get_user
 from fastapi import Depends, FastAPI, HTTPException
 from fastapi.responses import HTMLResponse, Response
 
+from millrace.core.errors import MillraceError
 from millrace.core.fleet import Card, Page
 from millrace.core.fleet_site import SitePage
 from millrace.core.model import Frozen
 from millrace.core.pipeline import PipelineSpec
+from millrace.core.refused import Refused
 from millrace.settings import Settings
 from millrace_airflow.fleet.sight import Sight
 
@@ -87,6 +89,15 @@ def pipelines(specs: Visible, user: GetUserDep) -> Fleet:
 def pipeline(name: str, specs: Visible, user: GetUserDep) -> Detail:
     spec = _named(specs, name)
     return Detail(page=_sight().page(spec), may_operate=name in _allowed(user, {name: spec}, "PUT"))
+
+
+@app.get("/api/pipelines/{name}/refused")
+def refused(name: str, specs: Visible) -> list[Refused]:
+    """The newest rows in quarantine."""
+    try:
+        return _sight().refused(_named(specs, name))
+    except MillraceError as error:
+        raise HTTPException(503, str(error)) from error
 
 
 @app.get("/api/pipelines/{name}/quality")

@@ -5,7 +5,7 @@
   const { Badge, Box, Button, Flex, Heading, HStack, Stat, Table, Text } = globalThis.ChakraUI;
   const { Link, useSearchParams } = globalThis.ReactRouterDOM;
   const h = React.createElement;
-  const REFRESH_MS = 5000;
+  const REFRESH_MS = 5000, SLOW_REFRESH_MS = 60000;
   const COLOURS = {
     healthy: "green", starting: "blue", stopping: "blue", outdated: "blue",
     lagging: "orange", "input silent": "orange", stuck: "red", stale: "red",
@@ -26,7 +26,7 @@
     return ask(path, { method: "PATCH", headers, body: JSON.stringify(body) });
   }
 
-  function usePolled(path) {
+  function usePolled(path, everyMs = REFRESH_MS) {
     const [state, set] = React.useState({});
     const look = React.useCallback(
       () => ask(path).then((data) => set({ data }), (error) => set((old) => ({ ...old, error }))),
@@ -34,9 +34,9 @@
     );
     React.useEffect(() => {
       look();
-      const timer = setInterval(look, REFRESH_MS);
+      const timer = setInterval(look, everyMs);
       return () => clearInterval(timer);
-    }, [look]);
+    }, [look, everyMs]);
     return { ...state, look };
   }
 
@@ -188,6 +188,15 @@
         : h(Text, { color: "fg.muted" }, "nothing yet"));
   }
 
+  function Refused({ name }) {
+    const { data, error } = usePolled(`/fleet/api/pipelines/${encodeURIComponent(name)}/refused`, SLOW_REFRESH_MS);
+    return h(Box, null, h(Section, { title: "Newest in quarantine",
+      names: ["When", "Site", "Topic", "Partition", "Offset", "Stage", "Why", "Message"],
+      rows: (data || []).map((row) => [ago(row.kafka_time), row.site, row.topic, row.partition, number(row.offset),
+        row.stage, row.reasons.join("; "), h("code", { style: { wordBreak: "break-all" } }, row.value)]) }),
+    h(Problem, { error }));
+  }
+
   function Detail({ name }) {
     const { data, error, look } = usePolled(`/fleet/api/pipelines/${encodeURIComponent(name)}`);
     const back = h(Link, { to: "?" }, "Fleet");
@@ -217,6 +226,7 @@
           ago(part.last_batch_at), part.reachable ? "answers" : "away"]) }),
       h(Section, { title: "Quarantine, by stage, since the job began", names: ["Stage", "Rows"], rows: counts(page.refused) }),
       h(Section, { title: "Rules broken", names: ["Rule", "Rows"], rows: counts(page.broken) }),
+      h(Refused, { name }),
       h(Section, { title: "What happened", names: ["When", "Condition", "Why"],
         rows: page.events.map((note) => [new Date(note.at).toISOString().slice(0, 19).replace("T", " ") + " UTC",
           h(Badge, { colorPalette: COLOURS[note.condition] || "gray" }, note.condition), note.reason]) }),

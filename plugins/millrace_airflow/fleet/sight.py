@@ -16,6 +16,7 @@ from millrace.core.journal import Journal
 from millrace.core.layout import Layout
 from millrace.core.pipeline import PipelineSpec
 from millrace.core.quality.task import QualityResult
+from millrace.core.refused import Refused
 from millrace.core.site import SiteSpec
 from millrace.core.status import tables_of
 from millrace.local.certificates import read_certificate
@@ -25,6 +26,7 @@ from millrace.state.mailbox import Mailbox
 from millrace_airflow.deployment import read_alone
 
 _RESULT = "result.json"
+_REFUSED_SHOWN = 20
 Stamp = tuple[int, int]
 Read = TypeVar("Read")
 
@@ -81,6 +83,16 @@ class Sight:
 
     def quality_page(self, name: str) -> str | None:
         return read_text(self.layout.quality(name) / "latest" / "page.html")
+
+    def refused(self, spec: PipelineSpec) -> list[Refused]:
+        from millrace.lake.refused import newest_refused
+        from millrace.lake.tables import NoTableError
+
+        place = self.layout.table("quarantine", spec.table)
+        try:
+            return newest_refused(place, self.layout.bucket, _REFUSED_SHOWN)
+        except NoTableError:  # none was refused so far, or the pipeline has bronze alone
+            return []
 
     def _card(self, spec: PipelineSpec, beat: Heartbeat | None, journal: Journal) -> Card:
         sites = tuple(site.site for site in beat.sites) if beat else ()
