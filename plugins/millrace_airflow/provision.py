@@ -5,12 +5,10 @@ from __future__ import annotations
 import logging
 
 from millrace.core.errors import TransientError
-from millrace.core.kafka_client import admin_settings
 from millrace.core.layout import Layout
 from millrace.core.pipeline import PipelineSpec
 from millrace.core.provision import wanted_for_site
 from millrace.core.site import SiteSpec
-from millrace.state.properties import read_properties
 from millrace_airflow.deployment import Deployment, known_pipelines, recall, remember
 
 log = logging.getLogger(__name__)
@@ -41,17 +39,10 @@ def _provision_sites(deployment: Deployment, layout: Layout) -> tuple[list[str],
 
 
 def _provision_site(site: SiteSpec, deployment: Deployment, layout: Layout) -> list[str]:
-    from millrace.edge.provision import provision_site
+    from millrace.local.provision import provision_as_admin
 
-    def password_of(user: str) -> str:
-        return read_properties(layout.user_secret(site.name, user))["password"]
-
-    return provision_site(
-        site,
-        wanted_for_site(site, _sharing_topics(deployment, layout)),
-        admin_settings(site, layout.ca, layout.certificate(site.name, "admin")),
-        password_of,
-    )
+    wanted = wanted_for_site(site, _sharing_topics(deployment, layout))
+    return provision_as_admin(layout, site, wanted)
 
 
 def _sharing_topics(deployment: Deployment, layout: Layout) -> list[PipelineSpec]:

@@ -41,7 +41,7 @@ def sites(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> Sites:
     (layout.sites / "plant-b.yaml").write_text(SITE.replace("plant-a", "plant-b"))
     edit(layout, "sites: [plant-a]", "sites: all")
     fake = Sites()
-    monkeypatch.setattr("millrace.edge.provision.provision_site", fake.provision_site)
+    monkeypatch.setattr("millrace.local.provision.provision_site", fake.provision_site)
     return fake
 
 

@@ -98,6 +98,7 @@ def test_shared_topic_gets_what_the_hungriest_pipeline_wants():
     [
         ("ingest", {"read topic t", "describe topic t", "read group millrace-*"}),
         ("simulator", {"write topic t", "describe topic t"}),
+        ("gateway", {"write topic t", "describe topic t"}),
         (
             "app",
             {

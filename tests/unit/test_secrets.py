@@ -9,7 +9,15 @@ from pathlib import Path
 import pytest
 
 from millrace.core.layout import Layout
-from millrace.local.secrets import NoCredentialsError, ensure_user, known_users, read_user
+from millrace.local.secrets import (
+    NoCredentialsError,
+    draft_password,
+    ensure_user,
+    forget_users,
+    known_users,
+    read_user,
+    take_up,
+)
 
 
 @pytest.fixture
@@ -68,3 +76,24 @@ def test_broken_file_is_an_error_that_names_it(layout, text):
     file.write_text(text)
     with pytest.raises(NoCredentialsError, match=r"app\.properties lacks"):
         ensure_user(layout, "plant-a", "app")
+
+
+def test_a_drafted_password_is_in_force_when_it_is_taken_up(layout):
+    before = ensure_user(layout, "plant-a", "app")
+    draft = draft_password(layout, "plant-a", "app")
+    assert read_user(layout, "plant-a", "app") == before != draft
+    assert known_users(layout, "plant-a") == ["app"]
+    take_up(layout, "plant-a", "app")
+    assert read_user(layout, "plant-a", "app") == draft
+    assert stat.S_IMODE(layout.user_secret("plant-a", "app").stat().st_mode) == 0o600
+
+
+def test_a_draft_that_was_not_taken_up_is_found_again(layout):
+    assert draft_password(layout, "plant-a", "app") == draft_password(layout, "plant-a", "app")
+
+
+def test_forgotten_users_have_no_password_and_no_draft_here(layout):
+    ensure_user(layout, "plant-a", "app")
+    draft_password(layout, "plant-a", "app")
+    forget_users(layout, "plant-a")
+    assert list(layout.secrets.rglob("plant-a*")) == []

@@ -29,6 +29,14 @@ class Layout:
     def sites(self) -> Path:
         return self.home / "dags" / "sites"
 
+    def site(self, name: str) -> Path:
+        return self.sites / f"{name}.yaml"
+
+    @property
+    def retired_sites(self) -> Path:
+        """Files of sites that nobody reads any more."""
+        return self.sites / "retired"
+
     @property
     def schemas(self) -> Path:
         return self.home / "schemas"
@@ -104,9 +112,18 @@ class Layout:
         """A properties file (0600) with username, password and jaas line of one site's user."""
         return self.secrets / site / f"{user}.properties"
 
+    def next_secret(self, site: str, user: str) -> Path:
+        """The password that a user is about to have; gone again when it is in force."""
+        return self.user_secret(site, user).with_suffix(".next")
+
     def certificate(self, site: str, owner: str) -> Path:
         """Key, certificate and CA of `owner` (`broker` or `admin`) at a site, one PEM file."""
         return self.pki / site / f"{owner}.pem"
+
+    @property
+    def bundles(self) -> Path:
+        """What sites' gateways are handed, each an archive (0600) that holds a password."""
+        return self.var / "bundles"
 
     @property
     def cluster_folder(self) -> Path:

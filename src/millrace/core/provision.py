@@ -1,6 +1,7 @@
 """Provisioning decides: what a site should have, what it has, and what is to be done.
 
-Nothing is ever taken away: a topic's data and a user's rights are not ours to lose.
+Nothing is taken away: a topic's data and a user's rights are not ours to lose. (Who retires a site
+takes its users and rights, in `site_users`.)
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from millrace.core.model import Frozen
 from millrace.core.pipeline import PipelineSpec
 from millrace.core.site import SiteSpec
 
-INGEST, APP, SIMULATOR = "ingest", "app", "simulator"
+INGEST, APP, SIMULATOR, GATEWAY = "ingest", "app", "simulator", "gateway"
+SITE_USERS = (INGEST, APP, SIMULATOR, GATEWAY)
 
 
 class Resource(StrEnum):
@@ -155,11 +157,16 @@ def wanted_for_site(site: SiteSpec, pipelines: Iterable[PipelineSpec]) -> Wanted
             partitions[topic] = max(pipeline.partitions, partitions.get(topic, 1))
     names = sorted(partitions)
     return Wanted(
-        users=(INGEST, APP, SIMULATOR),
+        users=SITE_USERS,
         topics=tuple(
             Topic(name=name, partitions=partitions[name], settings=_BROKERS_CLOCK) for name in names
         ),
-        acls=(*_ingest_acls(names), *_app_acls(names), *_simulator_acls(names)),
+        acls=(
+            *_ingest_acls(names),
+            *_app_acls(names),
+            *_producer_acls(SIMULATOR, names),
+            *_producer_acls(GATEWAY, names),
+        ),
     )
 
 
@@ -182,8 +189,8 @@ def _app_acls(topics: list[str]) -> list[Acl]:
     ]
 
 
-def _simulator_acls(topics: list[str]) -> list[Acl]:
-    return _on_topics(SIMULATOR, topics, Operation.WRITE, Operation.DESCRIBE)
+def _producer_acls(user: str, topics: list[str]) -> list[Acl]:
+    return _on_topics(user, topics, Operation.WRITE, Operation.DESCRIBE)
 
 
 def _on_topics(user: str, topics: list[str], *operations: Operation) -> list[Acl]:

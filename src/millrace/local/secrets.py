@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -30,14 +31,42 @@ class NoCredentialsError(MillraceError):
 def ensure_user(layout: Layout, site: str, user: str) -> Credentials:
     """The user's credentials; made when there are none, and never made again."""
     file = layout.user_secret(site, user)
-    make_private(layout.secrets, file.parent)
-    if not file.exists():
-        write_new(file, _as_text(Credentials(user, secrets.token_urlsafe(24))))
-    return read_user(layout, site, user)
+    _make_where_missing(layout, file, user)
+    return _read(layout, file, site, user)
+
+
+def draft_password(layout: Layout, site: str, user: str) -> Credentials:
+    """The user's next password; the same again until `take_up`."""
+    draft = layout.next_secret(site, user)
+    _make_where_missing(layout, draft, user)
+    return _read(layout, draft, site, user)
+
+
+def take_up(layout: Layout, site: str, user: str) -> None:
+    """From here on the drafted password is the user's."""
+    layout.next_secret(site, user).replace(layout.user_secret(site, user))
+
+
+def forget_users(layout: Layout, site: str) -> None:
+    shutil.rmtree(layout.secrets / site, ignore_errors=True)
 
 
 def read_user(layout: Layout, site: str, user: str) -> Credentials:
-    file = layout.user_secret(site, user)
+    return _read(layout, layout.user_secret(site, user), site, user)
+
+
+def known_users(layout: Layout, site: str) -> list[str]:
+    """Who has a password here."""
+    return sorted(file.stem for file in (layout.secrets / site).glob("*.properties"))
+
+
+def _make_where_missing(layout: Layout, file: Path, user: str) -> None:
+    make_private(layout.secrets, file.parent)
+    if not file.exists():
+        write_new(file, _as_text(Credentials(user, secrets.token_urlsafe(24))))
+
+
+def _read(layout: Layout, file: Path, site: str, user: str) -> Credentials:
     text = read_text(file)
     if text is None:
         known = ", ".join(known_users(layout, site)) or "none"
@@ -48,11 +77,6 @@ def read_user(layout: Layout, site: str, user: str) -> Credentials:
         problem = "lacks username or password; delete it, run 'millrace up' to have it made anew"
         raise NoCredentialsError(site, user, file, problem)
     return Credentials(values["username"], values["password"])
-
-
-def known_users(layout: Layout, site: str) -> list[str]:
-    """Who has a password here."""
-    return sorted(file.stem for file in (layout.secrets / site).glob("*.properties"))
 
 
 def _as_text(user: Credentials) -> str:

@@ -9,13 +9,11 @@ from functools import partial
 from millrace.core.cluster import MASTER
 from millrace.core.errors import MillraceError
 from millrace.core.heartbeat import Phase
-from millrace.core.kafka_client import admin_settings
 from millrace.core.object_store import NAME as STORE
 from millrace.core.pipeline import PipelineSpec
 from millrace.core.provision import wanted_for_site
 from millrace.core.site import SiteSpec
 from millrace.edge.errors import UnreachableError
-from millrace.edge.provision import provision_site
 from millrace.local import airflow, postgres
 from millrace.local.broker import prepare_broker
 from millrace.local.checks import check_machine, check_path, check_ports, open_var
@@ -33,8 +31,8 @@ from millrace.local.pki import ensure_authority, ensure_server_certificate
 from millrace.local.plan import StackPlan, broker_program
 from millrace.local.program import Program
 from millrace.local.progress import Progress
+from millrace.local.provision import provision_as_admin
 from millrace.local.runner import program_name
-from millrace.local.secrets import ensure_user
 from millrace.local.supervisor import Supervisor
 from millrace.local.supervisor_config import render_config
 from millrace.local.waiting import Patience, UnwellError
@@ -155,15 +153,8 @@ class _Ascent:
 
     def _has_users(self, site: SiteSpec) -> bool:
         """Topics and rights on them come with the pipelines that need them."""
-        layout = self._layout
-        settings = admin_settings(site, layout.ca, layout.certificate(site.name, "admin"))
         try:
-            provision_site(
-                site,
-                wanted_for_site(site, []),
-                settings,
-                lambda user: ensure_user(layout, site.name, user).password,
-            )
+            provision_as_admin(self._layout, site, wanted_for_site(site, []))
         except UnreachableError:
             return False
         return True
