@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 
 from pydantic import Field
@@ -19,6 +19,11 @@ class Phase(StrEnum):
     STOPPED = "stopped"
     FENCED = "fenced"  # a newer generation took over
     FAILED = "failed"
+
+
+_ALIVE = {Phase.STARTING, Phase.RUNNING, Phase.STOPPING}
+# A living job beats every second or two.
+_SILENT_AFTER = timedelta(seconds=15)
 
 
 class PartitionLag(Frozen):
@@ -89,6 +94,11 @@ class Heartbeat(Frozen):
 
     def lag_s(self, now: datetime) -> float:
         return max((site.lag_s(now) for site in self.sites), default=0.0)
+
+    def reads(self, site: str, now: datetime) -> bool:
+        """Whether a living job said so a moment ago."""
+        is_alive = self.phase in _ALIVE and now - self.at < _SILENT_AFTER
+        return is_alive and any(one.site == site for one in self.sites)
 
     def age_s(self, now: datetime) -> float:
         return max(0.0, (now - self.at).total_seconds())

@@ -53,6 +53,20 @@ def kafka_acl(acl: Acl) -> AclBinding:
     )
 
 
+def exactly(acl: Acl) -> AclBindingFilter:
+    """Finds this right and no other."""
+    one = kafka_acl(acl)
+    return AclBindingFilter(
+        one.restype,
+        one.name,
+        one.resource_pattern_type,
+        one.principal,
+        one.host,
+        one.operation,
+        one.permission_type,
+    )
+
+
 def our_acl(binding: AclBinding) -> Acl | None:
     """An ACL of the kinds we make; others are somebody else's and none of our business."""
     resource = _RESOURCES_BACK.get(binding.restype)

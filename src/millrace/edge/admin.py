@@ -16,6 +16,7 @@ from confluent_kafka.admin import (
     NewTopic,
     ScramCredentialInfo,
     ScramMechanism,
+    UserScramCredentialDeletion,
     UserScramCredentialUpsertion,
 )
 
@@ -31,7 +32,8 @@ from millrace.core.provision import (
     Topic,
 )
 from millrace.core.site import ClientSettings, SiteSpec
-from millrace.edge.acls import EVERY_ACL, kafka_acl, our_acl
+from millrace.core.site_users import DeleteAcl, DeleteUser, SetPassword, UserChange
+from millrace.edge.acls import EVERY_ACL, exactly, kafka_acl, our_acl
 from millrace.edge.errors import Watch, watched
 
 _SCRAM_ROUNDS = 4096
@@ -101,12 +103,12 @@ class Admin:
         return frozenset(acl for binding in bindings if (acl := our_acl(binding)))
 
     @singledispatchmethod
-    def apply(self, change: Change) -> None:
+    def apply(self, change: Change | UserChange) -> None:
         """Do one change; doing it again does no harm."""
         raise NotImplementedError(change)
 
     @apply.register
-    def _(self, change: CreateUser) -> None:
+    def _(self, change: CreateUser | SetPassword) -> None:
         rounds = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, _SCRAM_ROUNDS)
         password = self._password_of(change.user).encode()
         user = UserScramCredentialUpsertion(change.user, rounds, password)
@@ -135,6 +137,15 @@ class Admin:
     @apply.register
     def _(self, change: CreateAcl) -> None:
         self._wait_all(self._client.create_acls([kafka_acl(change.acl)]))
+
+    @apply.register
+    def _(self, change: DeleteUser) -> None:
+        user = UserScramCredentialDeletion(change.user, ScramMechanism.SCRAM_SHA_512)
+        self._wait_all(self._client.alter_user_scram_credentials([user]))
+
+    @apply.register
+    def _(self, change: DeleteAcl) -> None:
+        self._wait_all(self._client.delete_acls([exactly(change.acl)]))
 
     def _wait_all(self, futures: Mapping[Any, Any]) -> None:
         for future in futures.values():

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 
-def write_atomic(path: Path, text: str, mode: int = 0o600) -> None:
+def write_atomic(path: Path, text: str | bytes, mode: int = 0o600) -> None:
     with _draft(path, text, mode) as draft:
         draft.replace(path)
 
@@ -25,13 +25,13 @@ def write_new(path: Path, text: str, mode: int = 0o600) -> bool:
 
 
 @contextmanager
-def _draft(path: Path, text: str, mode: int) -> Iterator[Path]:
+def _draft(path: Path, text: str | bytes, mode: int) -> Iterator[Path]:
     """The text, safe on disk beside its place; what is left of it afterwards goes away."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
-        with os.fdopen(handle, "w") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(text.encode() if isinstance(text, str) else text)
             file.flush()
             os.fsync(file.fileno())
             os.fchmod(file.fileno(), mode)

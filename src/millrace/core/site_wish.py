@@ -1,0 +1,77 @@
+"""What a person asks for of a site, and what of that cannot be meant."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pydantic import Field, ValidationError
+
+from millrace.core.errors import MillraceError
+from millrace.core.model import Frozen
+from millrace.core.site import ClientSettings, SiteSpec
+
+
+class Action(StrEnum):
+    ADD = "add"
+    CHANGE = "change"
+    RETIRE = "retire"
+    ROTATE = "rotate"
+
+
+class Wish(Frozen):
+    """What a person asks for; what is not said stays as it is."""
+
+    action: Action
+    site: str
+    bootstrap: str | None = None
+    description: str | None = None
+    # A setting with an empty value is taken away.
+    client: ClientSettings = Field(default_factory=dict)
+    local: bool = False
+    users: tuple[str, ...] = ()
+    # The site's name once more, by the person who retires it.
+    typed: str = ""
+    keep_users: bool = False
+    dry_run: bool = False
+
+
+class SiteWishError(MillraceError):
+    """A wish that cannot be granted, and the way out."""
+
+
+_MEANT_FOR = {
+    "bootstrap": (Action.ADD, Action.CHANGE),
+    "description": (Action.ADD, Action.CHANGE),
+    "client": (Action.ADD, Action.CHANGE),
+    "local": (Action.ADD,),
+    "users": (Action.ROTATE,),
+    "typed": (Action.RETIRE,),
+    "keep_users": (Action.RETIRE,),
+}
+
+
+def refuse_misplaced(wish: Wish) -> None:
+    """A field that this action does not look at was meant for something else."""
+    for name, actions in _MEANT_FOR.items():
+        if getattr(wish, name) and wish.action not in actions:
+            meant = " and ".join(actions)
+            raise SiteWishError(
+                f"{name} is for {meant}, and the action is {wish.action}; leave it empty, or take"
+                " another action"
+            )
+
+
+def merge_client(client: ClientSettings, wished: ClientSettings) -> ClientSettings:
+    return {key: value for key, value in {**client, **wished}.items() if value != ""}
+
+
+def make_site(**values: object) -> SiteSpec:
+    try:
+        return SiteSpec.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"])
+        problem = first["msg"].removeprefix("Value error, ")
+        if first["type"] == "string_pattern_mismatch":
+            problem = "write small letters, digits and '-', a letter first"
+        raise SiteWishError(f"{field}={first['input']!r}: {problem}") from error

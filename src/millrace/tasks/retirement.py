@@ -1,0 +1,68 @@
+"""A site goes: its file first, then the jobs let go of it, then its users and rights."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from millrace.core.errors import MillraceError
+from millrace.core.layout import Layout
+from millrace.core.site_change import SiteChange
+from millrace.core.site_users import plan_removal
+from millrace.local.provision import admin_of
+from millrace.local.secrets import forget_users
+from millrace.state.mailbox import Mailbox
+from millrace.tasks.bundle import bundle_file
+
+Say = Callable[[str], None]
+
+# A job is told by its supervision, finishes its batch, and starts anew.
+_JOBS_LET_GO_S = 180.0
+_POLL_S = 1.0
+
+
+def retire(layout: Layout, change: SiteChange, say: Say) -> None:
+    """Each step is one that can be done again, and while passwords are here it is not over."""
+    if change.before:
+        _move_file(layout, change.site.name, say)
+    if not change.needs_cluster:
+        return
+    _await_jobs(layout, change.site.name, say)
+    admin = admin_of(layout, change.site)
+    for one in plan_removal(admin.observe(())):
+        admin.apply(one)
+        say(str(one))
+    bundle_file(layout, change.site.name).unlink(missing_ok=True)
+    forget_users(layout, change.site.name)
+    say("passwords and bundle: deleted here")
+
+
+def _move_file(layout: Layout, site: str, say: Say) -> None:
+    layout.retired_sites.mkdir(exist_ok=True)
+    moved = layout.retired_sites / f"{site}.yaml"
+    layout.site(site).replace(moved)
+    say(f"{moved}: the site's file is here now")
+
+
+def _await_jobs(layout: Layout, site: str, say: Say) -> None:
+    """A job whose user is taken from under it would die, and its other sites with it."""
+    deadline = time.monotonic() + _JOBS_LET_GO_S
+    waits_for: list[str] = []
+    while reading := _jobs_reading(layout, site):
+        if time.monotonic() > deadline:
+            raise MillraceError(
+                f"site {site!r} is still read by the job of {', '.join(reading)} after"
+                f" {_JOBS_LET_GO_S:.0f} s; is its DAG paused, or Airflow down? Its users are left"
+                " as they are; retire it again when the job has been started anew or stopped"
+            )
+        if reading != waits_for:
+            waits_for = reading
+            say(f"waiting for the job of {', '.join(reading)} to start anew without the site")
+        time.sleep(_POLL_S)
+
+
+def _jobs_reading(layout: Layout, site: str) -> list[str]:
+    now = datetime.now(UTC)
+    beats = [Mailbox(folder).read_heartbeat() for folder in sorted(layout.jobs.glob("*"))]
+    return [beat.pipeline for beat in beats if beat and beat.reads(site, now)]

@@ -1,0 +1,138 @@
+"""A change of the sites: planned from the files and the cluster, and carried out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from millrace.core.broker import admin_name
+from millrace.core.layout import Layout
+from millrace.core.pipeline import PipelineSpec
+from millrace.core.provision import Change
+from millrace.core.site import SiteSpec
+from millrace.core.site_change import Present, SiteChange, plan_at_cluster, plan_site_change
+from millrace.core.site_change_lines import plan_lines
+from millrace.core.site_users import SetPassword, UserChange
+from millrace.core.site_wish import Action, SiteWishError, Wish
+from millrace.edge.errors import UnreachableError
+from millrace.local.checks import open_var
+from millrace.local.exclusive import only_one_at_work
+from millrace.local.pki import ensure_authority, ensure_certificate
+from millrace.local.provision import admin_of, provision_as_admin
+from millrace.local.secrets import draft_password, known_users, take_up
+from millrace.specs.loader import load_file, load_sites, pipeline_files
+from millrace.specs.site_files import edited_site_text, new_site_text
+from millrace.state.files import write_atomic, write_new
+from millrace.tasks.bundle import write_bundle
+from millrace.tasks.retirement import retire
+
+Say = Callable[[str], None]
+
+# As the files that people write.
+_SPEC_MODE = 0o644
+
+
+@dataclass(frozen=True)
+class SitePlan:
+    change: SiteChange
+    at_cluster: tuple[Change | UserChange, ...] = ()
+
+    @property
+    def lines(self) -> list[str]:
+        return plan_lines(self.change, self.at_cluster)
+
+
+def plan_change(layout: Layout, wish: Wish) -> SitePlan:
+    """Writes nothing but the papers by which a new cluster is asked."""
+    change = plan_site_change(wish, read_present(layout))
+    if not change.needs_cluster:
+        return SitePlan(change)
+    return SitePlan(change, _ask_cluster(layout, change))
+
+
+def carry_out(layout: Layout, plan: SitePlan, say: Say) -> Path | None:
+    """The bundle for the site's gateway; None where the site goes. Cut short, it is run again."""
+    open_var(layout)
+    action, site = plan.change.action, plan.change.site
+    with only_one_at_work(layout, f"site {action}"):
+        match action:
+            case Action.ADD:
+                _add(layout, plan, say)
+            case Action.CHANGE:
+                _change(layout, plan, say)
+            case Action.RETIRE:
+                retire(layout, plan.change, say)
+                return None
+            case Action.ROTATE:
+                for user in plan.change.users:
+                    renew_password(layout, site, user, say)
+        return write_bundle(layout, site)
+
+
+def read_present(layout: Layout) -> Present:
+    retired = sorted(layout.retired_sites.glob("*.yaml"))
+    return Present(
+        sites=tuple(load_sites(layout)),
+        pipelines=tuple(load_file(file, PipelineSpec) for file in pipeline_files(layout)),
+        leaving=tuple(load_file(f, SiteSpec) for f in retired if known_users(layout, f.stem)),
+    )
+
+
+def renew_password(layout: Layout, site: SiteSpec, user: str, say: Say) -> None:
+    """Whoever is connected stays so; whoever connects from now on needs the new one.
+
+    The draft is safe on disk before the cluster hears of it, so the password that counts is always
+    in a file here, and the file that clients read is wrong for the moment of a rename alone. Cut
+    short anywhere, the same again finds the draft, tells the cluster the same, and takes it up.
+    """
+    draft_password(layout, site.name, user)
+    say(f"user {user}: the next password is on file")
+    admin_of(layout, site).apply(SetPassword(user=user))
+    say(f"user {user}: the cluster has it")
+    take_up(layout, site.name, user)
+    say(f"user {user}: the new password is in force")
+
+
+def _ask_cluster(layout: Layout, change: SiteChange) -> tuple[Change | UserChange, ...]:
+    site = change.site
+    if not layout.certificate(site.name, "admin").exists():
+        open_var(layout)
+        ensure_certificate(layout, site.name, "admin", admin_name(site))
+    try:
+        actual = admin_of(layout, site).observe(topic.name for topic in change.wanted.topics)
+    except UnreachableError as error:
+        if change.action is not Action.RETIRE:
+            raise
+        way_out = "if it is gone for good, retire it with its users left there (keep users)"
+        raise UnreachableError(site.name, f"{error.reason}; {way_out}") from error
+    return plan_at_cluster(change, actual, known_users(layout, site.name))
+
+
+def _add(layout: Layout, plan: SitePlan, say: Say) -> None:
+    """The file comes last: who reads it finds the site ready, and until then nothing was added."""
+    site, file = plan.change.site, layout.site(plan.change.site.name)
+    _bring_about(layout, plan, say)
+    ensure_authority(layout)
+    if not write_new(file, new_site_text(site), _SPEC_MODE):
+        raise SiteWishError(f"{file} was written by somebody else meanwhile; it was left alone")
+    say(f"{file}: written")
+
+
+def _change(layout: Layout, plan: SitePlan, say: Say) -> None:
+    site, file = plan.change.site, layout.site(plan.change.site.name)
+    _bring_about(layout, plan, say)
+    write_atomic(file, edited_site_text(file.read_text(), site), _SPEC_MODE)
+    say(f"{file}: written")
+
+
+def _bring_about(layout: Layout, plan: SitePlan, say: Say) -> None:
+    """What the pipelines need, at the cluster; nothing where its broker is not up yet."""
+    site = plan.change.site
+    if not plan.change.needs_cluster:
+        return
+    for one in plan.at_cluster:
+        if isinstance(one, SetPassword):
+            renew_password(layout, site, one.user, say)
+    for line in provision_as_admin(layout, site, plan.change.wanted):
+        say(f"site {site.name}: {line}")
