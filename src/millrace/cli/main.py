@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from millrace.cli import stack
+from millrace.cli import site, stack
 from millrace.cli.backfill import backfill
 from millrace.cli.check import check
 from millrace.cli.client import client
@@ -40,6 +40,7 @@ for command in (
     quality,
 ):
     app.command()(command)
+app.add_typer(site.app, name="site")
 
 
 def run() -> None:

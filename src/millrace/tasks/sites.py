@@ -8,10 +8,9 @@ from pathlib import Path
 
 from millrace.core.broker import admin_name
 from millrace.core.layout import Layout
-from millrace.core.pipeline import PipelineSpec
 from millrace.core.provision import Change
 from millrace.core.site import SiteSpec
-from millrace.core.site_change import Present, SiteChange, plan_at_cluster, plan_site_change
+from millrace.core.site_change import SiteChange, plan_at_cluster, plan_site_change
 from millrace.core.site_change_lines import plan_lines
 from millrace.core.site_users import SetPassword, UserChange
 from millrace.core.site_wish import Action, SiteWishError, Wish
@@ -21,10 +20,10 @@ from millrace.local.exclusive import only_one_at_work
 from millrace.local.pki import ensure_authority, ensure_certificate
 from millrace.local.provision import admin_of, provision_as_admin
 from millrace.local.secrets import draft_password, known_users, take_up
-from millrace.specs.loader import load_file, load_sites, pipeline_files
 from millrace.specs.site_files import edited_site_text, new_site_text
 from millrace.state.files import write_atomic, write_new
 from millrace.tasks.bundle import write_bundle
+from millrace.tasks.present import read_present
 from millrace.tasks.retirement import retire
 
 Say = Callable[[str], None]
@@ -68,15 +67,6 @@ def carry_out(layout: Layout, plan: SitePlan, say: Say) -> Path | None:
                 for user in plan.change.users:
                     renew_password(layout, site, user, say)
         return write_bundle(layout, site)
-
-
-def read_present(layout: Layout) -> Present:
-    retired = sorted(layout.retired_sites.glob("*.yaml"))
-    return Present(
-        sites=tuple(load_sites(layout)),
-        pipelines=tuple(load_file(file, PipelineSpec) for file in pipeline_files(layout)),
-        leaving=tuple(load_file(f, SiteSpec) for f in retired if known_users(layout, f.stem)),
-    )
 
 
 def renew_password(layout: Layout, site: SiteSpec, user: str, say: Say) -> None:

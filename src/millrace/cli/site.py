@@ -1,0 +1,201 @@
+"""`millrace site`: add, change, retire a site, renew its passwords, pack its gateway's bundle.
+
+Engines are imported by the command that needs them: `millrace check` needs none.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+import typer
+
+from millrace.cli.output import Json, print_json, print_line
+from millrace.cli.site_table import list_rows, show_rows
+from millrace.cli.sites import find_site
+from millrace.core.provision import GATEWAY, SITE_USERS
+from millrace.core.site import ClientSettings
+from millrace.core.site_wish import Action, SiteWishError, Wish
+from millrace.settings import Settings
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Add, change, retire a site; renew its passwords; pack its gateway's bundle.",
+)
+
+_NOT_AGREED = 1
+
+Name = Annotated[str, typer.Argument(metavar="SITE", help="As in dags/sites/<name>.yaml.")]
+Description = Annotated[str | None, typer.Option(help="For people.")]
+Client = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="KEY=VALUE",
+        help="A setting of the Kafka clients; may be repeated. 'KEY=' takes one away.",
+    ),
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show the plan.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Don't ask; do it at once.")]
+
+
+@app.command()
+def add(
+    name: Name,
+    *,
+    bootstrap: Annotated[
+        str, typer.Option(help="host:port of its Kafka cluster; several with commas.")
+    ],
+    description: Description = None,
+    client: Client = None,
+    local: Annotated[
+        bool, typer.Option("--local", help="This machine runs the broker, from the next 'up' on.")
+    ] = False,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+) -> None:
+    """Add a site: its users, topics and rights, then its file, then a bundle for its gateway.
+
+    The cluster has to answer at the port after its bootstrap's, trust the CA var/pki/ca.pem,
+    and have 'User:SITE-admin' among its super users. Pipelines of all sites read it from then on.
+
+    Example: millrace site add plant-c --bootstrap kafka.plant-c.example:9093 --dry-run
+    """
+    wish = Wish(
+        action=Action.ADD,
+        site=name,
+        bootstrap=bootstrap,
+        description=description,
+        client=_settings(client),
+        local=local,
+    )
+    _fulfil(wish, dry_run=dry_run, yes=yes)
+
+
+@app.command()
+def change(
+    name: Name,
+    *,
+    bootstrap: Annotated[
+        str | None, typer.Option(help="Where the same cluster is to be reached now.")
+    ] = None,
+    description: Description = None,
+    client: Client = None,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+) -> None:
+    """Change a site's file and leave its comments; jobs that read it start anew after their batch.
+
+    A new address has to answer before anything is written. All other keys: edit the file.
+
+    Example: millrace site change plant-a --client socket.keepalive.enable=true
+    """
+    wish = Wish(
+        action=Action.CHANGE,
+        site=name,
+        bootstrap=bootstrap,
+        description=description,
+        client=_settings(client),
+    )
+    _fulfil(wish, dry_run=dry_run, yes=yes)
+
+
+@app.command()
+def retire(
+    name: Name,
+    *,
+    keep_users: Annotated[
+        bool,
+        typer.Option("--keep-users", help="Leave its users and rights there: it is gone for good."),
+    ] = False,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+) -> None:
+    """Retire a site: move its file to dags/sites/retired/, take our users and rights from there.
+
+    Topics, data and rows stay. Refused while a pipeline names the site; those that read all sites
+    go on without it. Cut short, run it again.
+    """
+    wish = Wish(action=Action.RETIRE, site=name, keep_users=keep_users)
+    _fulfil(wish, dry_run=dry_run, yes=yes)
+
+
+@app.command()
+def rotate(
+    name: Name,
+    *,
+    user: Annotated[
+        list[str] | None,
+        typer.Option(help=f"Whose password: {', '.join(SITE_USERS)}; may be repeated."),
+    ] = None,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+) -> None:
+    """Give users of a site new passwords. Who is connected stays so; the old ones are refused then.
+
+    Jobs and simulators of ours read the new one when they connect again; the gateway needs the new
+    bundle. Cut short, run it again.
+
+    Example: millrace site rotate plant-a --user gateway --user app
+    """
+    wish = Wish(action=Action.ROTATE, site=name, users=tuple(user or ()))
+    _fulfil(wish, dry_run=dry_run, yes=yes)
+
+
+@app.command("list")
+def list_sites(*, as_json: Json = False) -> None:
+    """Show all sites: who reads them, their users' passwords by age, their gateways' bundles."""
+    rows = list_rows(Settings.from_env(os.environ).layout)
+    if as_json:
+        print_json([row.model_dump(mode="json") for row in rows])
+    else:
+        show_rows(rows)
+
+
+@app.command()
+def bundle(name: Name) -> None:
+    """Pack the bundle for a site's gateway again, and say where it is. It holds a password."""
+    from millrace.local.secrets import known_users
+    from millrace.tasks.bundle import write_bundle
+
+    layout = Settings.from_env(os.environ).layout
+    site = find_site(layout, name)
+    if GATEWAY not in known_users(layout, name):
+        raise SiteWishError(
+            f"there is no password of user {GATEWAY!r} of site {name!r} here; 'millrace site rotate"
+            f" {name} --user {GATEWAY}' makes one, 'millrace up' for a broker of this machine"
+        )
+    print_line(str(write_bundle(layout, site)))
+
+
+def _fulfil(wish: Wish, *, dry_run: bool, yes: bool) -> None:
+    from millrace.tasks.sites import carry_out, plan_change
+
+    layout = Settings.from_env(os.environ).layout
+    for line in plan_change(layout, wish.model_copy(update={"dry_run": True})).lines:
+        print_line(line)
+    if dry_run:
+        return
+    typed = wish.site if yes else _asked(wish)
+    if wish.action is Action.RETIRE:
+        wish = wish.model_copy(update={"typed": typed})
+    made = carry_out(layout, plan_change(layout, wish), print_line)
+    if made:
+        print_line(f"bundle for the gateway (holds its password): {made}")
+
+
+def _asked(wish: Wish) -> str:
+    """A person's yes: for what is hard to undo, the site's name."""
+    if wish.action is Action.RETIRE:
+        return str(typer.prompt(f"To retire site {wish.site}, type its name"))
+    if not typer.confirm("Do this?"):
+        print_line("nothing was changed")
+        raise typer.Exit(_NOT_AGREED)
+    return ""
+
+
+def _settings(given: list[str] | None) -> ClientSettings:
+    pairs = [text.partition("=") for text in given or ()]
+    for key, sign, _ in pairs:
+        if not (key and sign):
+            raise SiteWishError(f"--client {key}: write KEY=VALUE, or KEY= to take it away")
+    return {key: value for key, _, value in pairs}

@@ -1,0 +1,69 @@
+"""`millrace site list`: what there is, for people and for programs."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from millrace.core.layout import Layout
+from millrace.core.model import Frozen
+from millrace.core.references import sites_of
+from millrace.core.site import SiteSpec
+from millrace.local.secrets import known_users
+from millrace.specs.loader import load_pipelines, load_sites
+from millrace.tasks.bundle import bundle_file
+
+
+class SiteRow(Frozen):
+    name: str
+    bootstrap: str
+    description: str
+    local: bool
+    pipelines: tuple[str, ...]
+    # Since when each user's password is in force.
+    users: dict[str, datetime]
+    bundle: Path | None
+
+
+def list_rows(layout: Layout) -> list[SiteRow]:
+    sites = load_sites(layout)
+    readers = {p.name: sites_of(p, sites) for p in load_pipelines(layout)}
+    return [
+        _row(layout, site, tuple(name for name, read in readers.items() if site in read))
+        for site in sites
+    ]
+
+
+def _row(layout: Layout, site: SiteSpec, pipelines: tuple[str, ...]) -> SiteRow:
+    secrets = {user: layout.user_secret(site.name, user) for user in known_users(layout, site.name)}
+    bundle = bundle_file(layout, site.name)
+    return SiteRow(
+        name=site.name,
+        bootstrap=site.bootstrap,
+        description=site.description,
+        local=site.local is not None,
+        pipelines=pipelines,
+        users={user: _written_at(file) for user, file in secrets.items()},
+        bundle=bundle if bundle.exists() else None,
+    )
+
+
+def _written_at(file: Path) -> datetime:
+    return datetime.fromtimestamp(file.stat().st_mtime, UTC)
+
+
+def show_rows(rows: list[SiteRow]) -> None:
+    table = Table("site", "bootstrap", "read by", "passwords since", "gateway's bundle")
+    for row in rows:
+        passwords = [f"{user} {at:%Y-%m-%d %H:%M}" for user, at in row.users.items()]
+        table.add_row(
+            row.name,
+            row.bootstrap,
+            ", ".join(row.pipelines) or "-",
+            "\n".join(passwords) or "-",
+            str(row.bundle or "-"),
+        )
+    Console(highlight=False).print(table)
