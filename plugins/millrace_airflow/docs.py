@@ -99,3 +99,25 @@ Looks at every job, and stops one that runs though nobody watches it and no run 
 what a *mark failed* leaves behind when nothing of Airflow was there to hear it. Pausing this DAG
 takes that care away, and nothing else.
 """
+
+
+SITES = """\
+### Sites
+
+Adds, changes or retires a site, or gives its users new passwords: fill in the form.
+
+| task | what it does |
+|---|---|
+| plan | says every file, user, right and password it would touch; refuses what cannot be |
+| approve | waits for a person who saw the plan; skipped in a dry run |
+| apply | does what was agreed to; its log ends with where the bundle for the site's gateway is |
+
+- **The bundle** (CA, settings, password of the user `gateway`) is a file (0600) on Airflow's
+  machine. It is never in a log: carry it to the site by a way you trust.
+- **A new password**: jobs and simulators go on. The gateway is refused at its next connection,
+  until it has the new bundle.
+- **Cut short**, trigger it again with the same form. The files it writes are in `dags/sites`:
+  commit them.
+
+By hand: `millrace site --help`.
+"""

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 
-from airflow.providers.standard.operators.hitl import ApprovalOperator
 from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowSkipException
 
 from millrace.core.instants import parse_instant
 from millrace.core.replay import Asked, ReplayResult, ReplaySpec
 from millrace.core.replay_lines import result_lines
+from millrace_airflow.approval import ApprovePlanOperator
 from millrace_airflow.operators import said_plainly
 from millrace_airflow.task_operators import TaskOperator
 
@@ -59,22 +58,14 @@ def missing(result: ReplayResult) -> int:
     return result.missing("bronze") + result.missing("refined")
 
 
-class ApproveReplayOperator(ApprovalOperator):
+class ApproveReplayOperator(ApprovePlanOperator):
     """Waits for a person, who sees the counts; skipped where there is nothing to decide."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(
-            subject="Add what is missing to {{ params.pipeline }}?",
-            body=f"```\n{{{{ ti.xcom_pull(task_ids='{_LOOK}')['text'] }}}}\n```",
-            # Airflow 3.3 fails a task that is answered before its scheduler saw it waiting.
-            retries=2,
-            retry_delay=timedelta(seconds=1),
-            **kwargs,
-        )
+        question = "Add what is missing to {{ params.pipeline }}?"
+        super().__init__(subject=question, shown_by=_LOOK, **kwargs)
 
     def execute(self, context: Context) -> Any:
-        if context["params"]["dry_run"]:
-            raise AirflowSkipException("a dry run was asked for")
         if not context["ti"].xcom_pull(task_ids=_LOOK)["missing"]:
             raise AirflowSkipException("nothing is missing")
         return super().execute(context)

@@ -1,0 +1,28 @@
+"""A person's yes to what a task before it has shown."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from airflow.providers.standard.operators.hitl import ApprovalOperator
+from airflow.sdk import Context
+from airflow.sdk.exceptions import AirflowSkipException
+
+
+class ApprovePlanOperator(ApprovalOperator):
+    """Shows the `text` of the task `shown_by`; skipped in a dry run."""
+
+    def __init__(self, *, shown_by: str, **kwargs: Any) -> None:
+        super().__init__(
+            body=f"```\n{{{{ ti.xcom_pull(task_ids='{shown_by}')['text'] }}}}\n```",
+            # Airflow 3.3 fails a task that is answered before its scheduler saw it waiting.
+            retries=2,
+            retry_delay=timedelta(seconds=1),
+            **kwargs,
+        )
+
+    def execute(self, context: Context) -> Any:
+        if context["params"]["dry_run"]:
+            raise AirflowSkipException("a dry run was asked for")
+        return super().execute(context)

@@ -1,0 +1,110 @@
+"""The DAG `sites`: its form, with what there is to choose from, and its shape."""
+
+from __future__ import annotations
+
+from airflow.sdk import DAG, Param
+
+from millrace.core.errors import MillraceError
+from millrace.core.layout import Layout
+from millrace.core.provision import SITE_USERS
+from millrace.core.site_wish import Action
+from millrace.tasks.present import read_present
+from millrace_airflow import docs
+from millrace_airflow.site_operators import (
+    ApproveSiteOperator,
+    ChangeSiteOperator,
+    PlanSiteOperator,
+)
+
+
+def sites_dag(layout: Layout) -> DAG:
+    with DAG(
+        "sites",
+        description="Adds, changes, retires a site or renews its passwords, after a person's yes",
+        doc_md=docs.SITES,
+        schedule=None,
+        params=_form(_known_sites(layout)),
+        tags={"sites"},
+        catchup=False,
+        max_active_runs=1,
+        is_paused_upon_creation=False,
+    ) as dag:
+        (
+            PlanSiteOperator(task_id="plan")
+            >> ApproveSiteOperator(task_id="approve")
+            >> ChangeSiteOperator(task_id="apply")
+        )
+    return dag
+
+
+def _known_sites(layout: Layout) -> list[str]:
+    """Also those whose retirement was cut short."""
+    try:
+        present = read_present(layout)
+    except MillraceError:
+        # dags/check_files.py shows what is wrong, and so does the plan.
+        return []
+    return sorted({site.name for site in (*present.sites, *present.leaving)})
+
+
+def _form(known: list[str]) -> dict[str, Param]:
+    return {
+        "action": Param(
+            Action.CHANGE.value,
+            enum=[action.value for action in Action],
+            title="Action",
+            description="add: users, topics and rights on its cluster, then its file. change: its"
+            " file. rotate: new passwords. retire: file, users and rights go; topics and data stay."
+            " All but retire end with a bundle for the site's gateway.",
+        ),
+        "site": Param(
+            None,
+            type=["null", "string"],
+            enum=[None, *known],
+            title="Site",
+            description="Which to change, rotate or retire.",
+        ),
+        "new_site": _text(
+            "New site",
+            "For add: its name. Small letters, digits and '-'.",
+            pattern="^[a-z][a-z0-9-]*$",
+            maxLength=48,
+        ),
+        "bootstrap": _text(
+            "Bootstrap",
+            "For add and change: host:port of its Kafka cluster, several with commas. It has to"
+            " answer before anything is written.",
+        ),
+        "description": _text("Description", "For add and change: for people."),
+        "client": Param(
+            None,
+            type=["null", "object"],
+            additionalProperties={"type": ["string", "number", "boolean"]},
+            title="Client settings",
+            description="For add and change: settings of the Kafka clients, such as"
+            ' {"socket.keepalive.enable": true}. An empty text takes one away; no passwords here.',
+        ),
+        "local": _tick("Local broker", "For add: this machine runs the broker, from 'up' on."),
+        "users": Param(
+            None,
+            type=["null", "array"],
+            items={"type": "string", "enum": list(SITE_USERS)},
+            examples=list(SITE_USERS),
+            title="Users",
+            description="For rotate: whose password is made anew. Who is connected stays so.",
+        ),
+        "typed": _text("Type the site's name", "For retire: once more, to be sure."),
+        "keep_users": _tick(
+            "Keep users",
+            "For retire: leave users and rights on the cluster, as where it is gone for good.",
+        ),
+        "dry_run": _tick("Dry run", "Only show the plan; ask nobody and change nothing."),
+    }
+
+
+def _text(title: str, description: str, **rules: object) -> Param:
+    return Param(None, type=["null", "string"], title=title, description=description, **rules)
+
+
+def _tick(title: str, description: str) -> Param:
+    return Param(False, type="boolean", title=title, description=description)

@@ -1,0 +1,94 @@
+"""A change of the sites from a form: the plan, a person's yes, and then what was shown."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from airflow.sdk import BaseOperator, Context
+from airflow.sdk.exceptions import AirflowFailException
+
+from millrace.core.layout import Layout
+from millrace.core.site_wish import Action, SiteWishError, Wish
+from millrace.settings import Settings
+from millrace_airflow.approval import ApprovePlanOperator
+from millrace_airflow.operators import said_plainly
+
+_PLAN = "plan"
+
+
+class SiteOperator(BaseOperator):
+    """Passwords stay in files: what is logged or handed on names where they are, and no more."""
+
+    @property
+    def layout(self) -> Layout:
+        return Settings.from_env(os.environ).layout
+
+    def say(self, line: str) -> None:
+        self.log.info("%s", line)
+
+
+class PlanSiteOperator(SiteOperator):
+    """What would be done, line by line; refuses what cannot be."""
+
+    def execute(self, context: Context) -> dict[str, str]:
+        from millrace.tasks.sites import plan_change
+
+        with said_plainly():
+            lines = plan_change(self.layout, wish_of(context["params"])).lines
+        for line in lines:
+            self.say(line)
+        return {"text": "\n".join(lines)}
+
+
+class ApproveSiteOperator(ApprovePlanOperator):
+    """Waits for a person, who sees the plan."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        question = "{{ params.action | capitalize }} site {{ params.site or params.new_site }}?"
+        super().__init__(subject=question, shown_by=_PLAN, **kwargs)
+
+
+class ChangeSiteOperator(SiteOperator):
+    """Does what was agreed to, and nothing else; ends with where the gateway's bundle is."""
+
+    def execute(self, context: Context) -> dict[str, str | None]:
+        from millrace.tasks.sites import carry_out, plan_change
+
+        agreed = context["ti"].xcom_pull(task_ids=_PLAN)["text"]
+        with said_plainly():
+            plan = plan_change(self.layout, wish_of(context["params"]))
+            if "\n".join(plan.lines) != agreed:
+                raise AirflowFailException(
+                    "things have changed since you agreed; trigger it again. It would be now:\n"
+                    + "\n".join(plan.lines)
+                )
+            bundle = carry_out(self.layout, plan, self.say)
+        if bundle:
+            self.say(f"bundle for the gateway (holds its password): {bundle}")
+        return {"bundle": str(bundle) if bundle else None}
+
+
+def wish_of(form: Any) -> Wish:
+    action = Action(form["action"])
+    return Wish(
+        action=action,
+        site=_site_of(action, form),
+        bootstrap=form["bootstrap"] or None,
+        description=form["description"] or None,
+        client=form["client"] or {},
+        local=form["local"],
+        users=form["users"] or (),
+        typed=form["typed"] or "",
+        keep_users=form["keep_users"],
+        dry_run=form["dry_run"],
+    )
+
+
+def _site_of(action: Action, form: Any) -> str:
+    mine, other = ("new_site", "site") if action is Action.ADD else ("site", "new_site")
+    if form[other]:
+        raise SiteWishError(f"the action is {action}: fill in {mine}, and leave {other} empty")
+    if not form[mine]:
+        raise SiteWishError(f"the action is {action}: which site? Fill in {mine}")
+    return str(form[mine])
