@@ -17,6 +17,7 @@ from confluent_kafka import (
 
 from millrace.core.job import SiteInput
 from millrace.core.lag import Bounds, Partition
+from millrace.state.files import mtime_ns
 from millrace.state.properties import read_properties
 
 log = logging.getLogger(__name__)
@@ -45,6 +46,7 @@ class Broker:
         self._group = group
         self._timeout_s = timeout_s
         self._client: Consumer | None = None
+        self._secret_then = 0
         self._partitions: list[Partition] = []
         self._listed_at_s = 0.0
 
@@ -76,16 +78,23 @@ class Broker:
             self._client.close()
 
     def _connect(self) -> Consumer:
+        written = mtime_ns(self._site.secret_file)
         if self._client is None:
-            self._client = Consumer(self._settings(), logger=log)
+            self._client = Consumer({**self._settings(), **self._login()}, logger=log)
+        elif written != self._secret_then and (login := self._login()):
+            # For its next connection; the one it has goes on.
+            self._client.set_sasl_credentials(*login.values())
+        self._secret_then = written
         return self._client
 
     def _settings(self) -> dict[str, object]:
-        login: dict[str, object] = {}
-        if str(self._site.librdkafka.get("security.protocol", "")).upper().startswith("SASL"):
-            secret = read_properties(self._site.secret_file)
-            login = {"sasl.username": secret["username"], "sasl.password": secret["password"]}
-        return {"group.id": self._group, **_LIGHT, **self._site.librdkafka, **login}
+        return {"group.id": self._group, **_LIGHT, **self._site.librdkafka}
+
+    def _login(self) -> dict[str, str]:
+        if not str(self._site.librdkafka.get("security.protocol", "")).upper().startswith("SASL"):
+            return {}
+        secret = read_properties(self._site.secret_file)
+        return {"sasl.username": secret["username"], "sasl.password": secret["password"]}
 
     def _known_partitions(self, refresh_s: float = 30.0) -> list[Partition]:
         now_s = time.monotonic()

@@ -116,7 +116,7 @@ def _site_query(
             .start()
         )
 
-    return SiteQuery(site.site, begin, checkpoint)
+    return SiteQuery(site.site, begin, checkpoint, site.secret_file)
 
 
 @contextmanager

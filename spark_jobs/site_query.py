@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -15,6 +16,7 @@ from millrace.core.backoff import Backoff
 from millrace.core.errors import MillraceError, TransientError
 from millrace.core.ingest_faults import Verdict, judge
 from millrace.state.checkpoint import Checkpoint
+from millrace.state.files import mtime_ns
 from spark_jobs.sink import FencedError
 
 log = logging.getLogger(__name__)
@@ -34,9 +36,11 @@ class SiteQuery:
     site: str
     begin: Callable[[], StreamingQuery]
     checkpoint: Checkpoint
+    secret_file: Path
     backoff: Backoff = field(default_factory=Backoff)
     _query: StreamingQuery | None = None
     _begun_at_s: float = 0.0
+    _secret_then: int = 0
     _next_try_s: float = 0.0
 
     def ensure(self, now_s: float) -> None:
@@ -46,6 +50,7 @@ class SiteQuery:
             self._on_end(now_s, failure_text(self._query))
         elif now_s >= self._next_try_s:
             self._begun_at_s = now_s
+            self._secret_then = mtime_ns(self.secret_file)
             try:
                 self._query = self.begin()
             except TransientError as error:
@@ -56,7 +61,10 @@ class SiteQuery:
         fault = judge(error)
         if fault.verdict is Verdict.FENCED:
             raise FencedError(fault.reason)
-        if fault.verdict is Verdict.PERMANENT:
+        if fault.verdict is Verdict.LOGIN and mtime_ns(self.secret_file) != self._secret_then:
+            self._pause(now_s, "its password was changed; going on with the new one")
+            return
+        if fault.verdict in (Verdict.PERMANENT, Verdict.LOGIN):
             log.error("site %s: %s", self.site, error)
             raise QueryFailedError(f"site {self.site!r}: {fault.reason}")
         self._pause(now_s, fault.reason)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from pathlib import Path
 
 from millrace.core.condition import Condition
 from millrace.core.errors import MillraceError, TransientError
@@ -14,6 +13,7 @@ from millrace.core.layout import Layout
 from millrace.core.patrol import SIGN_EVERY
 from millrace.core.supervision import Action, Decision
 from millrace.core.trend import Trend
+from millrace.state.files import mtime_ns
 from millrace.state.mailbox import Mailbox
 from millrace_airflow.deployment import Deployment, read_or_recall, recall
 from millrace_airflow.ensure import BudgetUsedUpError, Clock, Keeper, Outcome, utc_now
@@ -159,11 +159,4 @@ class SpecFiles:
 
     def _stamp_now(self) -> list[tuple[str, int]]:
         files = [self._layout.pipelines / f"{self._name}.yaml", *self._layout.sites.glob("*.yaml")]
-        return sorted((file.name, _mtime_ns(file)) for file in files)
-
-
-def _mtime_ns(file: Path) -> int:
-    try:
-        return file.stat().st_mtime_ns
-    except FileNotFoundError:
-        return 0
+        return sorted((file.name, mtime_ns(file)) for file in files)

@@ -26,7 +26,7 @@ _STREAM = "[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: 
         ("spark_jobs.sink.FencedError: generation 3 took over from 2", Verdict.FENCED),
         (f"{_KAFKA}.TopicAuthorizationException: Not authorized", Verdict.PERMANENT),
         (f"{_KAFKA}.GroupAuthorizationException: Not authorized", Verdict.PERMANENT),
-        (f"{_KAFKA}.SaslAuthenticationException: Authentication failed", Verdict.PERMANENT),
+        (f"{_KAFKA}.SaslAuthenticationException: Authentication failed", Verdict.LOGIN),
         (f"{_KAFKA}.SslAuthenticationException: SSL handshake failed", Verdict.PERMANENT),
         ("[KAFKA_DATA_LOSS.START_OFFSET_RESET] offset was changed from 5 to 9", Verdict.PERMANENT),
         ("Could not read properties from file /x/ingest.properties", Verdict.PERMANENT),
@@ -43,7 +43,7 @@ def test_a_cause_outranks_the_wrapper_it_comes_in() -> None:
         f"{_KAFKA}.TimeoutException: Call(callName=describeTopics) timed out\n"
         f"Caused by: {_KAFKA}.SaslAuthenticationException: Authentication failed"
     )
-    assert judge(error).verdict is Verdict.PERMANENT
+    assert judge(error).verdict is Verdict.LOGIN
 
 
 def test_lost_offsets_are_named() -> None:

@@ -64,16 +64,21 @@ def simulate(
     layout = Settings.from_env(os.environ).layout
     spec = find_site(layout, site)
     simulator = with_overrides(_of_site(spec), context.params)
-    login = read_user(layout, spec.name, user)
+
+    def login() -> dict[str, str]:
+        now = read_user(layout, spec.name, user)
+        return {"sasl.username": now.username, "sasl.password": now.password}
+
     delivered = run_simulator(
         spec,
-        librdkafka_settings(spec, layout.ca, login.username, login.password),
+        librdkafka_settings(spec, layout.ca, "", "") | login(),
         simulator,
         Schemas.load(layout.schemas),
         stop=stop_on_signals(),
         say=print_line,
         count=count,
         start_at=start.replace(tzinfo=UTC) if start else None,
+        login=login,
     )
     print_line(f"{delivered:,} messages delivered to {simulator.topic}@{spec.name}")
 

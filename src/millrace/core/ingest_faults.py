@@ -11,6 +11,7 @@ class Verdict(StrEnum):
     UNREACHABLE = "unreachable"  # the site does not answer; it may come back
     RETRY = "retry"  # the site answers; the same once more can succeed
     FENCED = "fenced"  # a newer generation of the job took over
+    LOGIN = "login"  # the site refuses the password; another may be on file by now
     PERMANENT = "permanent"  # only a person can put it right
 
 
@@ -43,7 +44,7 @@ _RULES = (
     ),
     _Rule(
         r"SaslAuthenticationException",
-        Verdict.PERMANENT,
+        Verdict.LOGIN,
         "the broker refuses user and password; the secret file and the broker's user differ",
     ),
     _Rule(

@@ -60,6 +60,13 @@ class Watch:
         if error.code() != _EMPTY:
             self._telling = error
 
+    @property
+    def is_refused(self) -> bool:
+        """Whether the last reason was user and password."""
+        return (
+            self._telling is not None and self._telling.code() == KafkaError._AUTHENTICATION  # noqa: SLF001 - its name
+        )
+
     def forget(self) -> None:
         """All is well again."""
         self._telling = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 from confluent_kafka import KafkaError, KafkaException, Producer
@@ -33,7 +34,15 @@ class Sender:
     order: such a message may then be there twice, but none is missing.
     """
 
-    def __init__(self, site: SiteSpec, settings: ClientSettings, topic: str) -> None:
+    def __init__(
+        self,
+        site: SiteSpec,
+        settings: ClientSettings,
+        topic: str,
+        login: Callable[[], dict[str, str]] | None = None,
+    ) -> None:
+        """`login` tells user and password as they are by now, for when the old are refused."""
+        self._login = login
         self._settings = {**_DEFAULTS, **settings, **_REQUIRED}
         self._topic = topic
         self._outstanding: dict[int, tuple[bytes, bytes]] = {}
@@ -79,8 +88,14 @@ class Sender:
     def poll(self, timeout_s: float) -> None:
         """Wait for answers; start anew where a message was given up."""
         self._producer.poll(timeout_s)
+        if self._login and self._watch.is_refused:
+            self._take_login(self._login())
         if self._gave_up:
             self._start_anew()
+
+    def _take_login(self, login: dict[str, str]) -> None:
+        self._settings |= login
+        self._producer.set_sasl_credentials(login["sasl.username"], login["sasl.password"])
 
     def _connect(self) -> Producer:
         return Producer(watched(self._settings, self._watch))

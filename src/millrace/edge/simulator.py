@@ -32,10 +32,11 @@ def simulate(
     say: Callable[[str], None],
     count: int | None = None,
     start_at: datetime | None = None,
+    login: Callable[[], dict[str, str]] | None = None,
 ) -> int:
     """Send until `count` are delivered or `stop` is set; how many were delivered."""
     messages = encode_readings(simulator, site.name, schemas, start_at or datetime.now(UTC))
-    run = _Run(site, Sender(site, settings, simulator.topic), stop, say)
+    run = _Run(site, Sender(site, settings, simulator.topic, login), stop, say)
     run.wait_for_topic(simulator.topic)
     run.send(islice(messages, count), Pace(simulator.rate, count))
     run.finish()

@@ -47,6 +47,14 @@ def make_private(*folders: Path) -> None:
         folder.chmod(0o700)
 
 
+def mtime_ns(path: Path) -> int:
+    """When it was written; 0 where there is none. Another time, other words, or the same again."""
+    try:
+        return path.stat().st_mtime_ns
+    except FileNotFoundError:
+        return 0
+
+
 def read_text(path: Path) -> str | None:
     """The file's text, or None where there is none yet."""
     try:

@@ -1,0 +1,315 @@
+"""Changes of a site at a real broker: nothing is lost by them, and cut short they are run again."""
+
+from __future__ import annotations
+
+import tarfile
+import threading
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer, KafkaError, Producer
+
+from millrace.core.heartbeat import Heartbeat, Phase, SiteBeat
+from millrace.core.layout import Layout
+from millrace.core.provision import SITE_USERS, Actual
+from millrace.core.site import ClientSettings
+from millrace.core.site_wish import Action, Wish
+from millrace.edge.errors import RefusedError, UnreachableError
+from millrace.edge.sender import Sender
+from millrace.local.provision import admin_of
+from millrace.local.secrets import read_user
+from millrace.state.mailbox import Mailbox
+from millrace.state.properties import read_properties
+from millrace.tasks import retirement
+from millrace.tasks.sites import carry_out, plan_change
+from tests.integration.conftest import NewDriver, RunningSite
+from tests.integration.ingest_driver import START_TIMEOUT_S
+from tests.support import wait_until
+
+SITE = "plant-t"
+PIPELINE = """\
+name: temperature
+sites: all
+topics: [temperature-data]
+format: json
+table: temperature
+"""
+
+
+@pytest.fixture
+def desk(site: RunningSite, tmp_path: Path) -> Iterator[Layout]:
+    """Files of its own, over the papers and passwords of the broker that runs."""
+    layout = Layout(tmp_path)
+    for folder in (layout.sites, layout.pipelines, layout.var):
+        folder.mkdir(parents=True)
+    for folder in ("pki", "secrets"):
+        (layout.var / folder).symlink_to(site.layout.var / folder)
+    (layout.pipelines / "temperature.yaml").write_text(PIPELINE)
+    layout.site("far").write_text("name: far\nbootstrap: far.example:9093\n")
+    layout.site(SITE).write_text(f"name: {SITE}\nbootstrap: {site.spec.bootstrap}  # its own\n")
+    yield layout
+    site.provision(site.wanted)
+
+
+class Killed(Exception):
+    """The end, between two steps."""
+
+
+def nothing(_line: str) -> None:
+    pass
+
+
+def killed_after(steps: int) -> Callable[[str], None]:
+    """Every step says a line when it is done."""
+    said: list[str] = []
+
+    def say(line: str) -> None:
+        said.append(line)
+        if len(said) == steps:
+            raise Killed
+
+    return say
+
+
+def do(layout: Layout, wish: Wish, say: Callable[[str], None] = nothing) -> Path | None:
+    return carry_out(layout, plan_change(layout, wish), say)
+
+
+def rotation(*users: str) -> Wish:
+    return Wish(action=Action.ROTATE, site=SITE, users=users)
+
+
+RETIREMENT = Wish(action=Action.RETIRE, site=SITE, typed=SITE)
+
+
+def look(site: RunningSite) -> Actual:
+    return admin_of(site.layout, site.spec).observe(())
+
+
+def obstacle(site: RunningSite, settings: ClientSettings) -> object:
+    return Sender(site.spec, settings, "temperature-data").find_obstacle()
+
+
+class Flow:
+    """Numbers that are sent and read at the same time, over connections that stay."""
+
+    def __init__(self, settings: ClientSettings, topic: str) -> None:
+        self._topic = topic
+        self._producer = Producer({**settings, "enable.idempotence": True, "linger.ms": 5})
+        group = {"group.id": "app-flow", "auto.offset.reset": "earliest"}
+        self._consumer = Consumer({**settings, **group})
+        self._consumer.subscribe([topic])
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._send, daemon=True)
+        self.sent = 0
+        self.read: list[int] = []
+
+    def __enter__(self) -> Flow:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stopped.set()
+        self._thread.join()
+        self._consumer.close()
+
+    def _send(self) -> None:
+        while not self._stopped.wait(0.005):
+            self._producer.produce(self._topic, str(self.sent).encode(), partition=0)
+            self.sent += 1
+            self._producer.poll(0)
+        assert self._producer.flush(15) == 0
+
+    def poll(self) -> int:
+        message = self._consumer.poll(1)
+        if message is not None and not message.error():
+            self.read.append(int(message.value() or b"-1"))
+        return len(self.read)
+
+    def read_on(self, count: int) -> None:
+        goal = len(self.read) + count
+        wait_until(lambda: self.poll() >= goal, 30, f"{goal} read", poll_s=0)
+
+    def read_all(self) -> None:
+        self._stopped.set()
+        self._thread.join()
+        wait_until(lambda: self.poll() >= self.sent, 30, "all read", poll_s=0)
+
+
+def test_a_new_password_disturbs_nobody_who_is_connected(site: RunningSite, desk: Layout) -> None:
+    site.add_topic("rotated", partitions=1)
+    old = site.settings("app")
+    with Flow(old, "rotated") as flow:
+        flow.read_on(50)
+        do(desk, rotation("app"))
+        flow.read_on(200)
+        flow.read_all()
+    assert flow.read == list(range(flow.sent))
+    assert isinstance(obstacle(site, old), RefusedError)
+    assert obstacle(site, site.settings("app")) is None
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3])
+def test_a_rotation_cut_short_is_run_again(site: RunningSite, desk: Layout, steps: int) -> None:
+    before = read_user(desk, SITE, "gateway").password
+    with pytest.raises(Killed):
+        do(desk, rotation("gateway"), killed_after(steps))
+    do(desk, rotation("gateway"))
+    assert read_user(desk, SITE, "gateway").password != before
+    assert not desk.next_secret(SITE, "gateway").exists()
+    assert obstacle(site, site.settings("gateway")) is None
+
+
+@pytest.mark.parametrize("steps", [None, 1, 2, 7, 20])
+def test_retiring_takes_users_and_rights_and_leaves_topics(
+    site: RunningSite, desk: Layout, steps: int | None
+) -> None:
+    topics = look(site).topics
+    if steps:
+        with pytest.raises(Killed):
+            do(desk, RETIREMENT, killed_after(steps))
+    do(desk, RETIREMENT)
+    after = look(site)
+    assert (after.users & set(SITE_USERS), [a for a in after.acls if a.user in SITE_USERS]) == (
+        set(),
+        [],
+    )
+    assert after.topics == topics
+    assert not (desk.secrets / SITE).exists()
+    assert "# its own" in (desk.retired_sites / f"{SITE}.yaml").read_text()
+
+
+def beating(layout: Layout, age: timedelta) -> None:
+    seen = SiteBeat(
+        site=SITE,
+        batch=1,
+        rows_per_s=0,
+        rows_total=0,
+        last_batch_at=None,
+        reachable=True,
+        partitions=(),
+    )
+    beat = Heartbeat(
+        pipeline="temperature",
+        generation=1,
+        fingerprint="",
+        phase=Phase.RUNNING,
+        at=datetime.now(UTC) - age,
+        sites=(seen,),
+    )
+    Mailbox(layout.job("temperature")).write_heartbeat(beat)
+
+
+def test_users_stay_while_a_job_reads_as_one_of_them(
+    site: RunningSite, desk: Layout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    beating(desk, age=timedelta(0))
+    monkeypatch.setattr(retirement, "_JOBS_LET_GO_S", 0.0)
+    with pytest.raises(Exception, match="still read by the job of temperature"):
+        do(desk, RETIREMENT)
+    assert look(site).users >= set(SITE_USERS)
+
+
+def test_users_go_when_the_job_has_let_go(site: RunningSite, desk: Layout) -> None:
+    beating(desk, age=timedelta(seconds=14))
+    said: list[str] = []
+    do(desk, RETIREMENT, said.append)
+    assert said[1] == "waiting for the job of temperature to start anew without the site"
+    assert not look(site).users & set(SITE_USERS)
+
+
+def test_the_bundle_alone_is_enough_to_send_and_for_nothing_else(
+    site: RunningSite, desk: Layout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.add_topic("theirs")
+    site.provision(site.wanted.model_copy(update={"topics": site.wanted.topics}))
+    bundle = do(desk, rotation("gateway"))
+    with tarfile.open(str(bundle)) as archive:
+        archive.extractall(tmp_path / "gateway", filter="data")
+    monkeypatch.chdir(tmp_path / "gateway" / f"{SITE}-gateway")
+    settings = {
+        **read_properties(Path("client.properties")),
+        **read_properties(Path("password.properties")),
+    }
+    assert Path("password.properties").stat().st_mode & 0o777 == 0o600
+    assert sent(settings, "temperature-data") is None
+    assert sent(settings, "kept-from-it") in (
+        KafkaError.TOPIC_AUTHORIZATION_FAILED,
+        KafkaError._UNKNOWN_TOPIC,  # noqa: SLF001 - its name
+    )
+    assert read_error(settings, "temperature-data") == KafkaError.GROUP_AUTHORIZATION_FAILED
+
+
+def sent(settings: dict[str, str], topic: str) -> int | None:
+    """None, or the code of the error."""
+    outcome: list[KafkaError | None] = []
+    producer = Producer({**settings, "message.timeout.ms": 10_000})
+    producer.produce(topic, b"from the gateway", on_delivery=lambda error, _: outcome.append(error))
+    assert producer.flush(15) == 0
+    return outcome[0].code() if outcome[0] else None
+
+
+def read_error(settings: dict[str, str], topic: str) -> int | None:
+    consumer = Consumer({**settings, "group.id": "gateway"})
+    try:
+        consumer.subscribe([topic])
+        message = consumer.poll(15)
+        assert message is not None
+        return message.error().code() if message.error() else None
+    finally:
+        consumer.close()
+
+
+def addition(site: RunningSite) -> Wish:
+    return Wish(action=Action.ADD, site=SITE, bootstrap=site.spec.bootstrap)
+
+
+def test_a_site_that_is_added_is_ready_when_its_file_is_there(
+    site: RunningSite, desk: Layout
+) -> None:
+    """The cluster knows some of our users from elsewhere; from here on their passwords are ours."""
+    desk.site(SITE).unlink()
+    desk.user_secret(SITE, "simulator").unlink()
+    pipeline = desk.pipelines / "temperature.yaml"
+    pipeline.write_text(PIPELINE.replace("temperature-data", "of-the-new"))
+    plan = plan_change(desk, addition(site))
+    assert f"at {site.spec.bootstrap}: user simulator: gets a new password" in plan.lines
+    assert carry_out(desk, plan, nothing)
+    assert f"bootstrap: {site.spec.bootstrap}" in desk.site(SITE).read_text()
+    assert "of-the-new" in {topic.name for topic in look(site).topics}
+    assert obstacle(site, site.settings("simulator")) is None
+
+
+@pytest.mark.parametrize("action", [Action.ADD, Action.CHANGE])
+def test_a_site_that_does_not_answer_changes_no_file(desk: Layout, action: Action) -> None:
+    name = {"site": "plant-n"} if action is Action.ADD else {"site": "far"}
+    before = {file: file.read_text() for file in desk.sites.rglob("*.yaml")}
+    with pytest.raises(UnreachableError, match=r"no answer from 127\.0\.0\.1:2"):
+        do(desk, Wish(action=action, bootstrap="127.0.0.1:1", **name))
+    assert {file: file.read_text() for file in desk.sites.rglob("*.yaml")} == before
+
+
+def test_job_and_simulator_take_the_new_password_when_they_connect_again(
+    site: RunningSite, desk: Layout, new_driver: NewDriver
+) -> None:
+    """What was connected stays so; a broker that restarts makes everybody log in anew."""
+    driver = new_driver("login")
+    sender = Sender(site.spec, site.settings("simulator"), "login", login(desk, "simulator"))
+    driver.start()
+    send(sender, 100)
+    wait_until(lambda: rows(driver.table) == 100, START_TIMEOUT_S, "100 rows")
+    do(desk, rotation("ingest", "simulator"))
+    send(sender, 100)
+    wait_until(lambda: rows(driver.table) == 200, 60, "200 rows")
+    site.stop()
+    site.start()
+    send(sender, 100)
+    wait_until(lambda: rows(driver.table) == 300, 90, "300 rows")
+    assert driver.is_running()
+    log = driver.log_file.read_text()
+    assert "its password was changed" in log
+    assert not any(site.password_of(user) in log for user in SITE_USERS)
+    wait_until(lambda: driver.site_beat(SITE).reachable, 30, "seen as answering")
+    assert driver.stop() == 0
