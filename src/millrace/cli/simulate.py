@@ -71,7 +71,7 @@ def simulate(
 
     delivered = run_simulator(
         spec,
-        librdkafka_settings(spec, layout.ca, "", "") | login(),
+        {**librdkafka_settings(spec, layout.ca, "", ""), **login()},
         simulator,
         Schemas.load(layout.schemas),
         stop=stop_on_signals(),

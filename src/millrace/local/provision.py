@@ -20,13 +20,13 @@ def provision_as_admin(layout: Layout, site: SiteSpec, wanted: Wanted) -> list[s
     return provision_site(site, wanted, _settings(layout, site), password_of)
 
 
-def admin_of(layout: Layout, site: SiteSpec) -> Admin:
+def admin_of(layout: Layout, site: SiteSpec, timeout_s: float = 15.0) -> Admin:
     """One who gives users their next passwords."""
 
     def password_of(user: str) -> str:
         return draft_password(layout, site.name, user).password
 
-    return Admin(site, _settings(layout, site), password_of)
+    return Admin(site, _settings(layout, site), password_of, timeout_s)
 
 
 def _settings(layout: Layout, site: SiteSpec) -> ClientSettings:

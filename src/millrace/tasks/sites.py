@@ -42,12 +42,12 @@ class SitePlan:
         return plan_lines(self.change, self.at_cluster)
 
 
-def plan_change(layout: Layout, wish: Wish) -> SitePlan:
+def plan_change(layout: Layout, wish: Wish, timeout_s: float = 15.0) -> SitePlan:
     """Writes nothing but the papers by which a new cluster is asked."""
     change = plan_site_change(wish, read_present(layout))
     if not change.needs_cluster:
         return SitePlan(change)
-    return SitePlan(change, _ask_cluster(layout, change))
+    return SitePlan(change, _ask_cluster(layout, change, timeout_s))
 
 
 def carry_out(layout: Layout, plan: SitePlan, say: Say) -> Path | None:
@@ -84,13 +84,16 @@ def renew_password(layout: Layout, site: SiteSpec, user: str, say: Say) -> None:
     say(f"user {user}: the new password is in force")
 
 
-def _ask_cluster(layout: Layout, change: SiteChange) -> tuple[Change | UserChange, ...]:
+def _ask_cluster(
+    layout: Layout, change: SiteChange, timeout_s: float
+) -> tuple[Change | UserChange, ...]:
     site = change.site
     if not layout.certificate(site.name, "admin").exists():
         open_var(layout)
         ensure_certificate(layout, site.name, "admin", admin_name(site))
     try:
-        actual = admin_of(layout, site).observe(topic.name for topic in change.wanted.topics)
+        admin = admin_of(layout, site, timeout_s)
+        actual = admin.observe(topic.name for topic in change.wanted.topics)
     except UnreachableError as error:
         if change.action is not Action.RETIRE:
             raise
