@@ -273,10 +273,23 @@ def test_a_site_that_is_added_is_ready_when_its_file_is_there(
     pipeline.write_text(PIPELINE.replace("temperature-data", "of-the-new"))
     plan = plan_change(desk, addition(site))
     assert f"at {site.spec.bootstrap}: user simulator: gets a new password" in plan.lines
-    assert carry_out(desk, plan, nothing)
+    with pytest.raises(Killed):
+        carry_out(desk, plan, killed_after(4))
+    assert not desk.site(SITE).exists()
+    assert do(desk, addition(site))
     assert f"bootstrap: {site.spec.bootstrap}" in desk.site(SITE).read_text()
     assert "of-the-new" in {topic.name for topic in look(site).topics}
     assert obstacle(site, site.settings("simulator")) is None
+
+
+def test_a_cluster_that_knows_no_administrator_of_ours_is_told_of(
+    site: RunningSite, desk: Layout
+) -> None:
+    desk.site(SITE).unlink()
+    wish = Wish(action=Action.ADD, site="plant-u", bootstrap=site.spec.bootstrap)
+    with pytest.raises(RefusedError, match="have 'User:plant-u-admin' among its super users"):
+        do(desk, wish)
+    assert not desk.site("plant-u").exists()
 
 
 @pytest.mark.parametrize("action", [Action.ADD, Action.CHANGE])

@@ -8,6 +8,7 @@ from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import (
+    AclOperation,
     AdminClient,
     AlterConfigOpType,
     ConfigEntry,
@@ -34,9 +35,10 @@ from millrace.core.provision import (
 from millrace.core.site import ClientSettings, SiteSpec
 from millrace.core.site_users import DeleteAcl, DeleteUser, SetPassword, UserChange
 from millrace.edge.acls import EVERY_ACL, exactly, kafka_acl, our_acl
-from millrace.edge.errors import Watch, watched
+from millrace.edge.errors import RefusedError, Watch, watched
 
 _SCRAM_ROUNDS = 4096
+_NEEDED = (AclOperation.ALTER, AclOperation.DESCRIBE)
 
 
 class Admin:
@@ -49,6 +51,7 @@ class Admin:
         password_of: Callable[[str], str],
         timeout_s: float = 15.0,
     ) -> None:
+        self._site = site
         self._watch = Watch(site, settings)
         prompt = {"reconnect.backoff.max.ms": 1_000, **settings}
         self._client = AdminClient(watched(prompt, self._watch))
@@ -88,6 +91,7 @@ class Admin:
         }
 
     def _users(self) -> frozenset[str]:
+        self._check_rights()
         users = self._wait(self._client.describe_user_scram_credentials())
         return frozenset(
             user
@@ -97,6 +101,16 @@ class Admin:
                 for info in described.scram_credential_infos
             )
         )
+
+    def _check_rights(self) -> None:
+        """Asked beforehand: confluent-kafka 2.16 frees wrongly, and so dies, when the cluster
+        refuses to describe its users."""
+        asked = self._client.describe_cluster(include_authorized_operations=True)
+        allowed = set(self._wait(asked).authorized_operations or ())
+        missing = [operation.name for operation in _NEEDED if operation not in allowed]
+        if missing:
+            text = f"our administrator has no right to {' and '.join(missing)} the cluster"
+            raise RefusedError(self._site.name, text)
 
     def _acls(self) -> frozenset[Acl]:
         bindings = self._wait(self._client.describe_acls(EVERY_ACL))

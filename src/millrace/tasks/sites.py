@@ -14,10 +14,10 @@ from millrace.core.site_change import SiteChange, plan_at_cluster, plan_site_cha
 from millrace.core.site_change_lines import plan_lines
 from millrace.core.site_users import SetPassword, UserChange
 from millrace.core.site_wish import Action, SiteWishError, Wish
-from millrace.edge.errors import UnreachableError
+from millrace.edge.errors import RefusedError, UnreachableError
 from millrace.local.checks import open_var
 from millrace.local.exclusive import only_one_at_work
-from millrace.local.pki import ensure_authority, ensure_certificate
+from millrace.local.pki import BrokenPkiError, ensure_authority, ensure_certificate
 from millrace.local.provision import admin_of, provision_as_admin
 from millrace.local.secrets import draft_password, known_users, take_up
 from millrace.specs.site_files import edited_site_text, new_site_text
@@ -88,9 +88,7 @@ def _ask_cluster(
     layout: Layout, change: SiteChange, timeout_s: float
 ) -> tuple[Change | UserChange, ...]:
     site = change.site
-    if not layout.certificate(site.name, "admin").exists():
-        open_var(layout)
-        ensure_certificate(layout, site.name, "admin", admin_name(site))
+    _ensure_certificate(layout, site)
     try:
         admin = admin_of(layout, site, timeout_s)
         actual = admin.observe(topic.name for topic in change.wanted.topics)
@@ -99,14 +97,33 @@ def _ask_cluster(
             raise
         way_out = "if it is gone for good, retire it with its users left there (keep users)"
         raise UnreachableError(site.name, f"{error.reason}; {way_out}") from error
+    except RefusedError as error:
+        needs = f"trust {layout.ca} and have 'User:{admin_name(site)}' among its super users"
+        raise RefusedError(site.name, f"{error.reason}; the cluster has to {needs}") from error
     return plan_at_cluster(change, actual, known_users(layout, site.name))
+
+
+def _ensure_certificate(layout: Layout, site: SiteSpec) -> None:
+    """Made where there is none; one that somebody put there is left alone."""
+    file = layout.certificate(site.name, "admin")
+    if file.exists():
+        return
+    open_var(layout)
+    try:
+        ensure_certificate(layout, site.name, "admin", admin_name(site))
+    except BrokenPkiError as error:
+        raise SiteWishError(
+            f"there is no certificate of an administrator of site {site.name!r}, and none can be"
+            f" made here without the CA's key; put it, its key and the CA in {file} (0600)"
+        ) from error
 
 
 def _add(layout: Layout, plan: SitePlan, say: Say) -> None:
     """The file comes last: who reads it finds the site ready, and until then nothing was added."""
     site, file = plan.change.site, layout.site(plan.change.site.name)
     _bring_about(layout, plan, say)
-    ensure_authority(layout)
+    if not layout.ca.exists():
+        ensure_authority(layout)
     if not write_new(file, new_site_text(site), _SPEC_MODE):
         raise SiteWishError(f"{file} was written by somebody else meanwhile; it was left alone")
     say(f"{file}: written")
