@@ -61,6 +61,7 @@ def _form(known: list[str]) -> dict[str, Param]:
             None,
             type=["null", "string"],
             enum=[None, *known],
+            values_display={"null": "(none)"},
             title="Site",
             description="Which to change, rotate or retire.",
         ),

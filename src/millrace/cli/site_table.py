@@ -56,14 +56,14 @@ def _written_at(file: Path) -> datetime:
 
 
 def show_rows(rows: list[SiteRow]) -> None:
-    table = Table("site", "bootstrap", "read by", "passwords since", "gateway's bundle")
+    console = Console(highlight=False)
+    table = Table("site", "bootstrap", "read by", "passwords since")
     for row in rows:
-        passwords = [f"{user} {at:%Y-%m-%d %H:%M}" for user, at in row.users.items()]
-        table.add_row(
-            row.name,
-            row.bootstrap,
-            ", ".join(row.pipelines) or "-",
-            "\n".join(passwords) or "-",
-            str(row.bundle or "-"),
-        )
-    Console(highlight=False).print(table)
+        passwords = [f"{user} {at:%Y-%m-%d}" for user, at in row.users.items()]
+        where = f"{row.bootstrap}{' (this machine)' if row.local else ''}"
+        read_by = ", ".join(row.pipelines) or "-"
+        table.add_row(row.name, where, read_by, "\n".join(passwords) or "-")
+    console.print(table)
+    for row in rows:
+        if row.bundle:
+            console.print(f"bundle for the gateway of {row.name}: {row.bundle}", soft_wrap=True)
