@@ -9,7 +9,6 @@ from pyspark.sql import functions as f
 from millrace.core.errors import TransientError
 from millrace.core.job import JobSpec, SiteInput
 from millrace.core.lag import Partition, start_after
-from millrace.state.files import mtime_ns
 from spark_jobs.broker import Broker
 
 # See jvm/src/millrace/kafka.
@@ -62,9 +61,6 @@ def whole_records(pipeline: str, site: SiteInput) -> dict[str, str]:
         "kafka.max.poll.records": "20000",
         "kafka.max.partition.fetch.bytes": "4194304",
         **{f"kafka.{key}": value for key, value in site.kafka.items()},
-        # Kafka knows no such setting. Consumers are kept from batch to batch by their settings, so
-        # one that was made with another password is not taken again.
-        "kafka.millrace.login": str(mtime_ns(site.secret_file)),
         "failOnDataLoss": "true",
         "includeHeaders": "true",
         "kafkaConsumer.pollTimeoutMs": "30000",

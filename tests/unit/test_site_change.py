@@ -44,6 +44,12 @@ def plan(action: str, site: str, present: Present = PRESENT, **said: object) -> 
             "unprotected",
         ),
         ("add", "plant-c", {"bootstrap": "c:1", "users": ["app"]}, "users is for rotate"),
+        (
+            "change",
+            "plant-a",
+            {"client": {"librdkafka.ssl.key.password": "x"}},
+            "may hold a secret",
+        ),
         ("change", "plant-c", {"description": "x"}, "did you mean 'plant-"),
         ("change", "plant-a", {}, "is so already"),
         ("change", "plant-a", {"bootstrap": "a.example:9093"}, "is so already"),

@@ -60,7 +60,7 @@ def show_rows(rows: list[SiteRow]) -> None:
     table = Table("site", "bootstrap", "read by", "passwords since")
     for row in rows:
         passwords = [f"{user} {at:%Y-%m-%d}" for user, at in row.users.items()]
-        where = f"{row.bootstrap}{' (this machine)' if row.local else ''}"
+        where = f"{row.bootstrap}\non this machine" if row.local else row.bootstrap
         read_by = ", ".join(row.pipelines) or "-"
         table.add_row(row.name, where, read_by, "\n".join(passwords) or "-")
     console.print(table)

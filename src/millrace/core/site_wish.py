@@ -50,8 +50,17 @@ _MEANT_FOR = {
 }
 
 
+_SECRETS = ("password", "secret", "jaas", "key.pem", "oauth")
+
+
 def refuse_misplaced(wish: Wish) -> None:
-    """A field that this action does not look at was meant for something else."""
+    """A field that this action does not look at was meant for something else, or somewhere else."""
+    for key in wish.client:
+        if any(word in key.lower() for word in _SECRETS):
+            raise SiteWishError(
+                f"client.{key} may hold a secret, and a site's file, its plan and its history are"
+                " read by many; keep it where the client runs"
+            )
     for name, actions in _MEANT_FOR.items():
         if getattr(wish, name) and wish.action not in actions:
             meant = " and ".join(actions)
