@@ -224,6 +224,7 @@ def test_users_go_when_the_job_has_let_go(site: RunningSite, desk: Layout) -> No
 def test_the_bundle_alone_is_enough_to_send_and_for_nothing_else(
     site: RunningSite, desk: Layout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    site.add_topic("bundled")
     site.provision(Wanted(topics=(Topic(name="theirs", partitions=1),)))
     bundle = do(desk, rotation("gateway"))
     with tarfile.open(str(bundle)) as archive:
@@ -234,9 +235,9 @@ def test_the_bundle_alone_is_enough_to_send_and_for_nothing_else(
         **read_properties(Path("password.properties")),
     }
     assert Path("password.properties").stat().st_mode & 0o777 == 0o600
-    assert sent(settings, "temperature-data") is None
+    assert sent(settings, "bundled") is None
     assert sent(settings, "theirs") == KafkaError.TOPIC_AUTHORIZATION_FAILED
-    assert read_error(settings, "temperature-data") == KafkaError.GROUP_AUTHORIZATION_FAILED
+    assert read_error(settings, "bundled") == KafkaError.GROUP_AUTHORIZATION_FAILED
 
 
 def sent(settings: dict[str, str], topic: str) -> int | None:
@@ -311,7 +312,7 @@ def login(layout: Layout, user: str) -> Callable[[], dict[str, str]]:
 
 def send(sender: Sender, count: int) -> None:
     for number in range(count):
-        sender.send(b"k", str(number).encode())
+        sender.send(str(number).encode(), str(number).encode())
     wait_until(lambda: sender.poll(0.1) or not sender.outstanding, 60, "all delivered", poll_s=0)
 
 
