@@ -98,6 +98,13 @@ class Stack:
         value: Json = json.loads(file.read_text())
         return value
 
+    def phase(self, pipeline: str) -> str:
+        """Empty before the job's first word."""
+        try:
+            return str(self.heartbeat(pipeline)["phase"])
+        except FileNotFoundError:
+            return ""
+
     def runs_as(self, generation: int) -> bool:
         beat = self.heartbeat()
         return bool(beat["generation"] >= generation and beat["phase"] == "running")

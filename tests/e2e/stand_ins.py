@@ -49,7 +49,7 @@ def is_watched(stack: Stack, name: str) -> bool:
     sign = stack.home / "var" / "jobs" / name / "watched"
     if len(stack.job_processes(name)) != 1 or not sign.exists():
         return False
-    if stack.heartbeat(name)["phase"] != "running" or time.time() - sign.stat().st_mtime > 15:
+    if stack.phase(name) != "running" or time.time() - sign.stat().st_mtime > 15:
         return False
     try:
         return stack.airflow().of(name).state_of("supervise") == "deferred"

@@ -56,11 +56,11 @@ class Pair:
     def ask(self) -> None:
         airflow = self.stack.airflow()
         airflow.of(self.idle).pause(paused=False)
-        wait_until(lambda: self._phase(self.idle) == "starting", 90, f"{self.idle} starting")
+        wait_until(lambda: self.stack.phase(self.idle) == "starting", 90, f"{self.idle} starting")
         stop(airflow.of(self.busy))
 
     def wait_until_stopping(self) -> None:
-        wait_until(lambda: self._phase(self.busy) == "stopping", 30, f"{self.busy} stopping")
+        wait_until(lambda: self.stack.phase(self.busy) == "stopping", 30, f"{self.busy} stopping")
 
     def wait_until_as_asked(self) -> None:
         self._wait_until_watched(self.idle)
@@ -74,15 +74,12 @@ class Pair:
         jobs = self.stack.home / "var" / "jobs"
         return [name for name in self.names if (jobs / name / "doubled").exists()]
 
-    def _phase(self, name: str) -> str:
-        return str(self.stack.heartbeat(name)["phase"])
-
     def _wait_until_watched(self, name: str) -> None:
         wait_until(partial(is_watched, self.stack, name), BACK_S, f"{name} running and watched")
 
     def wait_until_stopped(self, name: str) -> None:
         wait_until(lambda: not self.stack.job_processes(name), BACK_S, f"{name} stopped")
-        assert self._phase(name) == "stopped"
+        assert self.stack.phase(name) == "stopped"
 
 
 @pytest.fixture(scope="module")
