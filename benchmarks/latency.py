@@ -43,8 +43,8 @@ def measure(
     job = plan_ingest(pipeline, [arena.site], arena.layout, refine)
     job = job.model_copy(update={"generation": 1, "trigger_s": trigger_s})
     ensure_bronze(Path(job.tables.bronze))
-    Mailbox(job.state_dir).write_job(job)
-    command = [str(LAKE), "-m", "spark_jobs.ingest", str(Mailbox(job.state_dir).job_file)]
+    Mailbox(job.mailbox).write_job(job)
+    command = [str(LAKE), "-m", "spark_jobs.ingest", Mailbox(job.mailbox).job_file]
     watches = {"bronze": CommitWatch(Path(job.tables.bronze))}
     if silver:
         watches["silver"] = CommitWatch(Path(job.tables.silver))

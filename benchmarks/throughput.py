@@ -45,8 +45,8 @@ class Throughput:
         job = plan_ingest(pipeline, [self.arena.site], self.arena.layout, refine)
         job = job.model_copy(update={"generation": 1})
         ensure_bronze(Path(job.tables.bronze))
-        Mailbox(job.state_dir).write_job(job)
-        command = [str(LAKE), "-m", module, str(Mailbox(job.state_dir).job_file)]
+        Mailbox(job.mailbox).write_job(job)
+        command = [str(LAKE), "-m", module, Mailbox(job.mailbox).job_file]
         return self._race(name, [command], job.tables, silver=silver)
 
     def delta_rs(self, name: str, processes: int, *, silver: bool) -> Result:

@@ -8,19 +8,24 @@ import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from millrace.core.errors import MillraceError
 from millrace.core.heartbeat import Heartbeat, Phase
 from millrace.core.job import JobSpec
+from millrace.core.store import SCHEME
 from millrace.state.mailbox import Mailbox
 from spark_jobs.watch import SiteWatch
 
 log = logging.getLogger(__name__)
 
 
+# In a bucket each is a put that is paid for.
+_FOLDER_INTERVAL_S, _BUCKET_INTERVAL_S = 2.0, 10.0
+
+
 @dataclass
 class Pulse:
     job: JobSpec
     watches: list[SiteWatch]
-    interval_s: float = 2.0
     # Longer without a sign from the main loop, and the heartbeat stops too.
     patience_s: float = 30.0
     _phase: Phase = Phase.STARTING
@@ -49,8 +54,13 @@ class Pulse:
         for watch in self.watches:
             watch.stop()
 
+    @property
+    def _interval_s(self) -> float:
+        is_shared = self.job.mailbox.startswith(SCHEME)
+        return _BUCKET_INTERVAL_S if is_shared else _FOLDER_INTERVAL_S
+
     def _run(self) -> None:
-        while not self._stopped.wait(self.interval_s):
+        while not self._stopped.wait(self._interval_s):
             if time.monotonic() - self._alive_at_s < self.patience_s:
                 with self._lock:
                     self._write()
@@ -66,7 +76,8 @@ class Pulse:
             error=self._error,
         )
         try:
-            Mailbox(self.job.state_dir).write_heartbeat(beat)
-        except OSError as error:
-            # A full disk ends in stale heartbeats, which supervision sees; the data goes on.
+            Mailbox(self.job.mailbox, self.job.engine.bucket).write_heartbeat(beat)
+        except (OSError, MillraceError) as error:
+            # A full disk, or a bucket that is away, ends in stale heartbeats, which supervision
+            # sees; the data goes on.
             log.warning("heartbeat not written: %s", error)

@@ -68,7 +68,7 @@ class Keeper:
     ) -> None:
         self.name = deployment.pipeline.name
         self.policy = deployment.pipeline.supervise
-        self.mailbox = Mailbox(layout.job(self.name))
+        self.mailbox = Mailbox(layout.mailbox(deployment.pipeline), layout.bucket)
         self._job: JobSpec = deployment.job(layout)
         self._runner: Runner = load_runner(deployment.pipeline.runner, layout)
         self._clock = clock

@@ -41,6 +41,7 @@ class Watch:
         self._clock = clock
         self._next_summary = self._next_sign = clock()
         self._trend: Trend | None = None
+        # The journal is supervision's own, and so on this machine wherever the job is.
         self._mailbox = Mailbox(layout.job(name))
         self._journal = self._mailbox.read_journal()
 

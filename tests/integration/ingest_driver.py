@@ -32,7 +32,7 @@ class IngestDriver:
 
     @property
     def mailbox(self) -> Mailbox:
-        return Mailbox(self.job.state_dir)
+        return Mailbox(self.job.mailbox)
 
     @property
     def table(self) -> Path:
@@ -45,7 +45,7 @@ class IngestDriver:
 
     @property
     def log_file(self) -> Path:
-        return self.job.state_dir / "driver.log"
+        return Path(self.job.mailbox) / "driver.log"
 
     @property
     def checkpoint(self) -> Checkpoint:

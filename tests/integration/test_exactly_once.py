@@ -178,7 +178,7 @@ def assert_each_once(rows: list[Row], sent: int, ends: dict[int, int]) -> None:
 def assert_no_secret(site: RunningSite, driver: IngestDriver) -> None:
     secret = site.password_of("ingest").encode()
     folders = (
-        driver.job.state_dir,
+        Path(driver.job.mailbox),
         Path(driver.job.inputs[0].checkpoint),
         driver.table,
     )

@@ -38,7 +38,7 @@ def test_five_kills_leave_every_record_once_and_in_order(
 
 def assert_no_login_shown(store: RunningStore, driver: IngestDriver) -> None:
     secret = read_login(store.bucket)["aws_secret_access_key"].encode()
-    files = [file for file in driver.job.state_dir.rglob("*") if file.is_file()]
+    files = [file for file in driver.log_file.parent.rglob("*") if file.is_file()]
     assert driver.log_file in files
     assert [file for file in files if secret in file.read_bytes()] == []
 

@@ -80,7 +80,7 @@ def job(layout: Layout) -> JobSpec:
         tables=layout.tables("stand_in"),
         trigger_s=1,
         rows_per_batch=1,
-        state_dir=layout.job(PIPELINE),
+        mailbox=str(layout.job(PIPELINE)),
         generations_dir=layout.generations(PIPELINE),
         engine=EngineSpec(memory="64m", class_path=()),
     )

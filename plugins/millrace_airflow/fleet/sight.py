@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from millrace.core.errors import MillraceError
+from millrace.core.errors import MillraceError, TransientError
 from millrace.core.fleet import Card, Page, Verdict, make_card, make_page
 from millrace.core.fleet_site import SitePage, make_site_page
 from millrace.core.heartbeat import Heartbeat
@@ -56,11 +56,11 @@ class Sight:
         return {spec.name: spec for spec in specs if spec}
 
     def card(self, spec: PipelineSpec) -> Card:
-        beat, journal = self._written(spec.name)
+        beat, journal = self._written(spec)
         return self._card(spec, beat, journal)
 
     def page(self, spec: PipelineSpec) -> Page:
-        beat, journal = self._written(spec.name)
+        beat, journal = self._written(spec)
         tables = tables_of(spec, self.layout.tables(spec.table))
         return make_page(self._card(spec, beat, journal), beat, journal, tables)
 
@@ -73,7 +73,8 @@ class Sight:
             spec = None
         if spec is None:
             return None
-        beats = {one: beat for one in readers if (beat := self._written(one)[0])}
+        reading = [one for one in self.pipelines().values() if one.name in set(readers)]
+        beats = {one.name: beat for one in reading if (beat := self._written(one)[0])}
         secrets = sorted((self.layout.secrets / name).glob("*.properties"))
         return make_site_page(spec, beats, tuple(f.stem for f in secrets), self._papers(name))
 
@@ -106,9 +107,13 @@ class Sight:
             self._maintained_at(spec.name),
         )
 
-    def _written(self, name: str) -> tuple[Heartbeat | None, Journal]:
-        mailbox = Mailbox(self.layout.job(name))
-        return mailbox.read_heartbeat(), mailbox.read_journal()
+    def _written(self, spec: PipelineSpec) -> tuple[Heartbeat | None, Journal]:
+        mailbox = Mailbox(self.layout.mailbox(spec), self.layout.bucket)
+        try:
+            beat = mailbox.read_heartbeat()
+        except TransientError:
+            beat = None  # A bucket that is away hides nothing else.
+        return beat, Mailbox(self.layout.job(spec.name)).read_journal()
 
     def _spec(self, file: Path) -> PipelineSpec | None:
         return self._specs.get(file, lambda: read_alone(self.layout, file.stem))

@@ -46,7 +46,8 @@ class JobSpec(Frozen):
     refine: RefineSpec | None = None
     trigger_s: float
     rows_per_batch: int
-    state_dir: Path
+    # A folder, or a part of a bucket where the job runs elsewhere.
+    mailbox: str
     generations_dir: str
     engine: EngineSpec
 
@@ -66,7 +67,7 @@ def plan_ingest(
         refine=refine,
         trigger_s=pipeline.freshness.total_seconds(),
         rows_per_batch=pipeline.resources.rows_per_batch,
-        state_dir=layout.job(pipeline.name),
+        mailbox=layout.mailbox(pipeline),
         generations_dir=layout.generations(pipeline.name),
         engine=plan_engine(pipeline, layout),
     )

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from millrace.core.cluster import Cluster
 from millrace.core.engine import Tables
+from millrace.core.pipeline import PipelineSpec
 from millrace.core.store import Bucket
 
 
@@ -218,8 +219,16 @@ class Layout:
         return self.var / "jobs"
 
     def job(self, pipeline: str) -> Path:
-        """The folder by which a job and those who watch it talk."""
+        """What this machine keeps of a pipeline's job and tasks."""
         return self.jobs / pipeline
+
+    def mailbox(self, pipeline: PipelineSpec) -> str:
+        """By which a job and those who watch it talk: where both can reach it."""
+        is_shared = self.bucket and pipeline.is_remote
+        return self.shared_mailbox(pipeline.name) if is_shared else str(self.job(pipeline.name))
+
+    def shared_mailbox(self, pipeline: str) -> str:
+        return f"{self._data}/jobs/{pipeline}"
 
     def task(self, pipeline: str, name: str) -> Path:
         """The folder of one run of a task: what was asked, its log, its result."""

@@ -18,6 +18,10 @@ def _refuse_fast_freshness(span: timedelta) -> timedelta:
     return span
 
 
+# These start jobs on machines that share nothing with this one but a bucket.
+REMOTE_RUNNERS = frozenset({"emr-serverless", "kubernetes"})
+
+
 class Supervise(Frozen):
     """When a job counts as unwell, and how often it may be started again."""
 
@@ -68,6 +72,10 @@ class PipelineSpec(Frozen):
     def _check_columns(self) -> PipelineSpec:
         check_columns(self.columns, self.event_time, self.quality)
         return self
+
+    @property
+    def is_remote(self) -> bool:
+        return self.runner in REMOTE_RUNNERS
 
     @property
     def dag_id(self) -> str:

@@ -11,6 +11,7 @@ from millrace.core.model import Frozen
 
 StoreKind = Literal["folder", "s3"]
 
+SCHEME = "s3a://"
 LOCAL_BUCKET = "millrace"
 # What every client of a store of our own signs its requests with; AWS has others.
 DEFAULT_REGION = "us-east-1"
@@ -49,7 +50,7 @@ class Bucket(Frozen):
 
     @property
     def uri(self) -> str:
-        return "/".join(part for part in ("s3a:/", self.name, self.prefix) if part)
+        return SCHEME + "/".join(part for part in (self.name, self.prefix) if part)
 
 
 def remote_bucket(store: RemoteStore, home: Path, trust_store: Path) -> Bucket:

@@ -136,7 +136,7 @@ def job_pid(shell: int | None) -> int | None:
 
 
 def job_program(job: JobSpec, layout: Layout) -> Program:
-    command = (str(layout.lake_python), "-m", job.entry_point, str(job.state_dir / "job.json"))
+    command = (str(layout.lake_python), "-m", job.entry_point, Mailbox(job.mailbox).job_file)
     return Program(
         name=program_name(job.pipeline),
         command=("/bin/sh", str(layout.home / "infra" / "run-job.sh"), *command),

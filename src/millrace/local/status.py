@@ -51,7 +51,7 @@ def look(plan: StackPlan, sample_s: float) -> StackStatus:
             pipeline.name: describe_pipeline(
                 pipeline,
                 runner.status(pipeline.name) if pid else _unwatched(runner, pipeline.name),
-                Mailbox(plan.layout.job(pipeline.name)).read_heartbeat(),
+                Mailbox(plan.layout.mailbox(pipeline), plan.layout.bucket).read_heartbeat(),
                 plan.layout.tables(pipeline.table),
                 now,
             )

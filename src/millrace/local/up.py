@@ -169,7 +169,7 @@ class _Ascent:
                 raise MillraceError(f"{error}\nits DAG (paused?): {page}") from error
 
     def _runs(self, pipeline: PipelineSpec) -> bool:
-        beat = Mailbox(self._layout.job(pipeline.name)).read_heartbeat()
+        beat = Mailbox(self._layout.mailbox(pipeline), self._layout.bucket).read_heartbeat()
         return beat is not None and beat.phase == Phase.RUNNING and beat.at > self._began
 
     def _start_simulators(self) -> None:

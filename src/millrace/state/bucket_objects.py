@@ -33,14 +33,25 @@ class BucketObjects:
             return list(self._names(f"{self.prefix}{folder}/" if folder else self.prefix))
 
     def read(self, name: str) -> str | None:
+        found = self.read_bytes(name)
+        return None if found is None else found.decode()
+
+    def read_bytes(self, name: str) -> bytes | None:
         with errors_named(self.bucket):
             answer = self._ask("get_object", name)
-            return answer["Body"].read().decode() if answer else None
+            body: bytes | None = answer["Body"].read() if answer else None
+            return body
 
     def modified_at(self, name: str) -> datetime | None:
         with errors_named(self.bucket):
             answer = self._ask("head_object", name)
             return answer["LastModified"] if answer else None
+
+    def put(self, name: str, text: str) -> None:
+        with errors_named(self.bucket):
+            client(self.bucket).put_object(
+                Bucket=self.bucket.name, Key=self.prefix + name, Body=text.encode()
+            )
 
     def put_new(self, name: str, text: str) -> bool:
         for attempt in range(_CONFLICT_TRIES):

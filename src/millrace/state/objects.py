@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
-from millrace.core.store import Bucket
-from millrace.state.files import read_text, write_new
+from millrace.core.store import SCHEME, Bucket
+from millrace.state.files import read_text, write_atomic, write_new
 
 
 class Objects(Protocol):
@@ -23,6 +23,9 @@ class Objects(Protocol):
 
     def modified_at(self, name: str) -> datetime | None: ...
 
+    def put(self, name: str, text: str) -> None:
+        """Whole, in place of what is there."""
+
     def put_new(self, name: str, text: str) -> bool:
         """Whole, and only where nothing is; False when somebody else was first.
 
@@ -33,7 +36,8 @@ class Objects(Protocol):
 
 
 def objects_at(place: str | Path, bucket: Bucket | None) -> Objects:
-    if bucket is None:
+    """Where there is a bucket, some places are folders still."""
+    if bucket is None or not str(place).startswith(SCHEME):
         return FolderObjects(Path(place))
     # Slow to import, and whoever works with folders does not need it.
     from millrace.state.bucket_objects import BucketObjects
@@ -57,6 +61,9 @@ class FolderObjects:
             return datetime.fromtimestamp((self.root / name).stat().st_mtime, UTC)
         except FileNotFoundError:
             return None
+
+    def put(self, name: str, text: str) -> None:
+        write_atomic(self.root / name, text)
 
     def put_new(self, name: str, text: str) -> bool:
         return write_new(self.root / name, text)

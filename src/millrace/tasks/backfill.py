@@ -31,15 +31,15 @@ def plan_backfill(
         folder=new_task_folder(layout, name, "backfill"),
         first=first,
         last=last,
-        checkpoints=_checkpoints(layout, job),
+        checkpoints=_checkpoints(job),
         refine=job.refine,
         dry_run=dry_run,
     )
 
 
-def _checkpoints(layout: Layout, job: JobSpec) -> dict[str, str]:
+def _checkpoints(job: JobSpec) -> dict[str, str]:
     """A site that has left the file may still be read by the job that was started last."""
-    started = Mailbox(layout.job(job.pipeline)).read_job()
+    started = Mailbox(job.mailbox, job.engine.bucket).read_job()
     inputs = (*(started.inputs if started else ()), *job.inputs)
     return {site.site: site.checkpoint for site in inputs}
 
