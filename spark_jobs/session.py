@@ -12,7 +12,7 @@ from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
 from millrace.core.cluster import Cluster, cluster_settings
-from millrace.core.engine import EngineSpec
+from millrace.core.engine import JVM_OPTIONS, EngineSpec, class_path
 from millrace.core.errors import MillraceError
 from millrace.core.store import java_options, spark_settings
 
@@ -21,24 +21,7 @@ _LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
 _EXECUTOR_WITHIN_S = 45
 _POLL_S = 0.1
 
-_JVM_OPTIONS = (
-    f"-Dlog4j2.configurationFile={_LOG_SETTINGS}",
-    "-Duser.timezone=UTC",
-    "-Djava.net.preferIPv4Stack=true",
-    "-XX:+UseParallelGC",
-    # A batch's rows live for moments: more room for them means fewer collections.
-    "-XX:NewRatio=1",
-    # Spark takes one survivor space off the heap, and ends where less than 450 MB are left.
-    "-XX:MinSurvivorRatio=8",
-    "-XX:ReservedCodeCacheSize=128m",
-    "-XX:+ExitOnOutOfMemoryError",
-    # What judges a row is one large method, and would be interpreted for ever.
-    "-XX:-DontCompileHugeMethods",
-    # A broken Avro record may claim to hold two gigabytes; to make room for them would be the end.
-    "-Dorg.apache.avro.limits.bytes.maxLength=67108864",
-    "-Dorg.apache.avro.limits.string.maxLength=67108864",
-    "-Dorg.apache.avro.limits.collectionItems.maxLength=4194304",
-)
+_LOG_OPTION = f"-Dlog4j2.configurationFile={_LOG_SETTINGS}"
 
 
 class NoRoomError(MillraceError):
@@ -56,34 +39,37 @@ def session_settings(name: str, engine: EngineSpec) -> dict[str, str]:
     """All of Spark's settings; they are visible to every user of the machine, so no secret."""
     return {
         "spark.app.name": f"millrace-{name}",
-        "spark.master": "local[2]",
-        **(_in_cluster(engine.cluster, engine) if engine.cluster else {}),
-        "spark.driver.memory": engine.memory,
-        "spark.driver.extraClassPath": _class_path(engine),
-        "spark.driver.extraJavaOptions": " ".join((*_JVM_OPTIONS, *_store_options(engine))),
-        **_CLOSED_TO_OTHERS,
+        **({} if engine.is_submitted else _of_own_jvm(engine)),
         **_DELTA,
         **_SMALL_BATCHES,
         **(spark_settings(engine.bucket) if engine.bucket else {}),
     }
 
 
-def _in_cluster(cluster: Cluster, engine: EngineSpec) -> dict[str, str]:
-    options = (option for option in _JVM_OPTIONS if not option.startswith("-Dlog4j2"))
+def _of_own_jvm(engine: EngineSpec) -> dict[str, str]:
+    """Of a JVM that this process starts; one that started this process knows its own."""
     return {
-        **cluster_settings(cluster),
-        "spark.executor.memory": engine.memory,
-        "spark.executor.extraClassPath": _class_path(engine),
-        "spark.executor.extraJavaOptions": " ".join((*options, *_store_options(engine))),
+        "spark.master": "local[2]",
+        **(_in_cluster(engine.cluster, engine) if engine.cluster else {}),
+        "spark.driver.memory": engine.memory,
+        "spark.driver.extraClassPath": class_path(engine),
+        "spark.driver.extraJavaOptions": f"{_LOG_OPTION} {_options(engine)}",
+        **_CLOSED_TO_OTHERS,
     }
 
 
-def _class_path(engine: EngineSpec) -> str:
-    return ":".join(f"{folder}/*" for folder in engine.class_path)
+def _in_cluster(cluster: Cluster, engine: EngineSpec) -> dict[str, str]:
+    return {
+        **cluster_settings(cluster),
+        "spark.executor.memory": engine.memory,
+        "spark.executor.extraClassPath": class_path(engine),
+        "spark.executor.extraJavaOptions": _options(engine),
+    }
 
 
-def _store_options(engine: EngineSpec) -> tuple[str, ...]:
-    return java_options(engine.bucket) if engine.bucket else ()
+def _options(engine: EngineSpec) -> str:
+    store = java_options(engine.bucket) if engine.bucket else ()
+    return " ".join((*JVM_OPTIONS, *store))
 
 
 # In local mode Spark makes up the shared secret itself and keeps it in memory.

@@ -12,12 +12,13 @@ import logging
 from pydantic import ValidationError
 
 from millrace.core.errors import MillraceError
-from millrace.core.job import JobSpec, plan_ingest
+from millrace.core.job import JobSpec
 from millrace.core.layout import Layout
 from millrace.core.model import Frozen
 from millrace.core.pipeline import PipelineSpec
 from millrace.core.references import sites_of
 from millrace.core.refine import RefineSpec
+from millrace.core.remote import plan_for_runner
 from millrace.core.site import SiteSpec
 from millrace.core.store import Bucket
 from millrace.specs.loader import load_file, load_pipeline, load_sites, pipeline_files
@@ -42,7 +43,7 @@ class Deployment(Frozen):
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:16]
 
     def job(self, layout: Layout) -> JobSpec:
-        return plan_ingest(self.pipeline, list(self.sites), layout, self.refine)
+        return plan_for_runner(self.pipeline, list(self.sites), layout, self.refine)
 
 
 def read_deployment(layout: Layout, name: str) -> Deployment:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
-
 from millrace.core.errors import MillraceError
 from millrace.core.job import Runner
 from millrace.core.layout import Layout
-
-_GROUP = "millrace.runners"
+from millrace.core.references import describe_unknown_runner
+from millrace.specs.runners import installed_runners
 
 
 def load_runner(name: str, layout: Layout) -> Runner:
-    known = {point.name: point for point in entry_points(group=_GROUP)}
+    known = installed_runners()
     if name not in known:
-        raise MillraceError(
-            f"runner: {name!r} is not installed; write one of: {', '.join(sorted(known))}"
-        )
+        raise MillraceError(describe_unknown_runner(name, known))
     runner: Runner = known[name].load()(layout)
     return runner

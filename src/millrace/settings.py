@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field
 
@@ -15,11 +15,18 @@ from millrace.core.errors import MillraceError
 from millrace.core.layout import Layout
 from millrace.core.model import Frozen
 from millrace.core.object_store import PORTS_NEEDED
+from millrace.core.remote_settings import (
+    EmrServerlessSettings,
+    KubernetesSettings,
+    Remotes,
+    RemoteSettings,
+)
 from millrace.core.store import LOCAL_BUCKET, Bucket, RemoteStore, StoreKind, remote_bucket
 from millrace.specs.loader import load_file
 from millrace.state.files import read_text, write_atomic
 
 HOME_VARIABLE = "MILLRACE_HOME"
+Remote = TypeVar("Remote", bound=RemoteSettings)
 RunnerKind = Literal["local", "standalone"]
 
 
@@ -36,6 +43,10 @@ class LocalSettings(Frozen):
     runner: RunnerKind = "local"
     # Of the Spark cluster on this machine; the ports after it are its workers'.
     cluster_port: Annotated[int, Field(ge=1, le=65_535 - CLUSTER_PORTS)] = 7077
+
+    # Where pipelines with `runner: emr-serverless` or `runner: kubernetes` have their jobs.
+    emr_serverless: EmrServerlessSettings | None = None
+    kubernetes: KubernetesSettings | None = None
 
     @property
     def default_kind(self) -> StoreKind:
@@ -60,7 +71,11 @@ class Settings:
         file = layout.local_settings
         local = load_file(file, LocalSettings) if file.exists() else LocalSettings()
         bucket, cluster = _bucket(layout, local), _cluster(layout, local)
-        return cls(replace(layout, bucket=bucket, cluster=cluster), local)
+        remotes = Remotes(
+            emr_serverless=_from_home(local.emr_serverless, layout),
+            kubernetes=_from_home(local.kubernetes, layout),
+        )
+        return cls(replace(layout, bucket=bucket, cluster=cluster, remotes=remotes), local)
 
     @property
     def airflow_port(self) -> int:
@@ -104,6 +119,14 @@ def _bucket(layout: Layout, local: LocalSettings) -> Bucket | None:
         ca_file=layout.ca,
         trust_store=layout.trust_store,
     )
+
+
+def _from_home(settings: Remote | None, layout: Layout) -> Remote | None:
+    """Relative paths start from the checkout, but for `home`, which is elsewhere."""
+    if settings is None:
+        return None
+    paths = {key: value for key, value in settings if isinstance(value, Path) and key != "home"}
+    return settings.model_copy(update={key: layout.home / path for key, path in paths.items()})
 
 
 def _home_of_this_code() -> Path:

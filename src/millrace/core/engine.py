@@ -8,6 +8,25 @@ from millrace.core.cluster import Cluster
 from millrace.core.model import Frozen
 from millrace.core.store import Bucket
 
+# Of a driver as of an executor.
+JVM_OPTIONS = (
+    "-Duser.timezone=UTC",
+    "-Djava.net.preferIPv4Stack=true",
+    "-XX:+UseParallelGC",
+    # A batch's rows live for moments: more room for them means fewer collections.
+    "-XX:NewRatio=1",
+    # Spark takes one survivor space off the heap, and ends where less than 450 MB are left.
+    "-XX:MinSurvivorRatio=8",
+    "-XX:ReservedCodeCacheSize=128m",
+    "-XX:+ExitOnOutOfMemoryError",
+    # What judges a row is one large method, and would be interpreted for ever.
+    "-XX:-DontCompileHugeMethods",
+    # A broken Avro record may claim to hold two gigabytes; to make room for them would be the end.
+    "-Dorg.apache.avro.limits.bytes.maxLength=67108864",
+    "-Dorg.apache.avro.limits.string.maxLength=67108864",
+    "-Dorg.apache.avro.limits.collectionItems.maxLength=4194304",
+)
+
 
 class EngineSpec(Frozen):
     """Holds no secret: Spark shows its settings to every user of the machine."""
@@ -19,6 +38,8 @@ class EngineSpec(Frozen):
     bucket: Bucket | None = None
     # Where the rows are worked on; none: in the job's own process.
     cluster: Cluster | None = None
+    # The JVM is there first, and starts the job's Python.
+    is_submitted: bool = False
 
 
 class Tables(Frozen):
@@ -27,3 +48,7 @@ class Tables(Frozen):
     bronze: str
     silver: str
     quarantine: str
+
+
+def class_path(engine: EngineSpec) -> str:
+    return ":".join(f"{folder}/*" for folder in engine.class_path)

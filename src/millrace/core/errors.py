@@ -68,3 +68,15 @@ class StoreConflictError(StoreUnreachableError):
 
 class StoreRefusedError(MillraceError):
     """The object store answers, and will not."""
+
+
+class RunnerUnreachableError(TransientError):
+    """The service that runs jobs does not answer, or asks for patience."""
+
+
+class RunnerRefusedError(MillraceError):
+    """The service that runs jobs answers, and will not."""
+
+
+class GenerationTakenError(RunnerRefusedError):
+    """The service was asked to start this generation before, and in other words."""

@@ -40,6 +40,8 @@ class JobSpec(Frozen):
     generation: int = 0
     fingerprint: str = ""
     reason: str = ""
+    # What its runner calls it; empty where the pipeline's name is enough.
+    run: str = ""
     inputs: tuple[SiteInput, ...]
     tables: Tables
     # None: bronze alone.
@@ -71,8 +73,12 @@ def plan_ingest(
         generations_dir=layout.generations(pipeline.name),
         engine=plan_engine(pipeline, layout),
     )
-    digest = hashlib.sha256(job.model_dump_json().encode()).hexdigest()
-    return job.model_copy(update={"fingerprint": digest[:16]})
+    return job.model_copy(update={"fingerprint": fingerprint(job)})
+
+
+def fingerprint(*parts: Frozen) -> str:
+    text = "".join(part.model_dump_json() for part in parts)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def plan_engine(pipeline: PipelineSpec, layout: Layout) -> EngineSpec:
@@ -122,6 +128,8 @@ class JobStatus(Frozen):
     exit_code: int | None = None
     generation: int = 0
     fingerprint: str = ""
+    # Why it ended, where no exit code says it.
+    reason: str = ""
 
 
 class Runner(Protocol):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from millrace.core.cluster import Cluster
 from millrace.core.engine import Tables
 from millrace.core.pipeline import PipelineSpec
+from millrace.core.remote_settings import Remotes
 from millrace.core.store import Bucket
 
 
@@ -20,6 +21,8 @@ class Layout:
     bucket: Bucket | None = None
     # Where Spark's work is done; none: in each job's own process.
     cluster: Cluster | None = None
+    # Where jobs may run but on this machine.
+    remotes: Remotes = field(default_factory=Remotes)
 
     # What people edit.
     @property

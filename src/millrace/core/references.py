@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
+from millrace.core.layout import Layout
 from millrace.core.pipeline import PipelineSpec
+from millrace.core.remote import unfit_for
 from millrace.core.site import SiteSpec
 from millrace.core.suggest import did_you_mean
 
@@ -37,6 +39,33 @@ def check_pipelines(pipelines: Sequence[PipelineSpec], sites: Sequence[SiteSpec]
             text = f"table={pipeline.table!r} is written by pipeline {owner!r} already"
             problems.append(Problem(index, ("table",), f"{text}; give each pipeline its own"))
     return problems
+
+
+def check_runners(
+    pipelines: Sequence[PipelineSpec], installed: Collection[str], layout: Layout
+) -> list[Problem]:
+    """A runner that nobody installed, or one that cannot work as things are set up."""
+    problems = []
+    for index, pipeline in enumerate(pipelines):
+        text = _runner_problem(pipeline, installed, layout)
+        if text:
+            problems.append(Problem(index, ("runner",), text))
+    return problems
+
+
+def _runner_problem(
+    pipeline: PipelineSpec, installed: Collection[str], layout: Layout
+) -> str | None:
+    if pipeline.runner not in installed:
+        return describe_unknown_runner(pipeline.runner, installed)
+    if not pipeline.is_remote:
+        return None
+    return unfit_for(pipeline.runner, layout)
+
+
+def describe_unknown_runner(name: str, installed: Collection[str]) -> str:
+    guess = did_you_mean(name, sorted(installed))
+    return f"runner {name!r} is not installed; {guess}write one of: {', '.join(sorted(installed))}"
 
 
 def _unknown_sites(index: int, pipeline: PipelineSpec, known: list[str]) -> Iterator[Problem]:

@@ -10,9 +10,10 @@ from pydantic import BaseModel, ValidationError
 from millrace.core.errors import BadValueError, SpecError, SpecErrors
 from millrace.core.layout import Layout
 from millrace.core.pipeline import PipelineSpec
-from millrace.core.references import Problem, check_pipelines, check_sites
+from millrace.core.references import Problem, check_pipelines, check_runners, check_sites
 from millrace.core.site import SiteSpec
 from millrace.specs.explain import explain
+from millrace.specs.runners import installed_runners
 from millrace.specs.yaml_lines import Document, read_document
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -32,7 +33,7 @@ def load_sites(layout: Layout) -> list[SiteSpec]:
 def load_pipelines(layout: Layout) -> list[PipelineSpec]:
     """All pipelines, each naming only sites that exist."""
     documents, pipelines = _load_folder(layout.pipelines, PipelineSpec)
-    _raise_all(documents, check_pipelines(pipelines, load_sites(layout)))
+    _raise_all(documents, _check(pipelines, layout))
     return pipelines
 
 
@@ -40,8 +41,15 @@ def load_pipeline(layout: Layout, file: Path) -> PipelineSpec:
     """One pipeline by itself, whatever is wrong with its neighbours."""
     document = read_document(file)
     pipeline = _validate(document, PipelineSpec)
-    _raise_all([document], check_pipelines([pipeline], load_sites(layout)))
+    _raise_all([document], _check([pipeline], layout))
     return pipeline
+
+
+def _check(pipelines: list[PipelineSpec], layout: Layout) -> list[Problem]:
+    return [
+        *check_pipelines(pipelines, load_sites(layout)),
+        *check_runners(pipelines, installed_runners(), layout),
+    ]
 
 
 def pipeline_files(layout: Layout) -> list[Path]:

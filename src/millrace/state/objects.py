@@ -21,6 +21,8 @@ class Objects(Protocol):
     def read(self, name: str) -> str | None:
         """None where there is no such file."""
 
+    def read_bytes(self, name: str) -> bytes | None: ...
+
     def modified_at(self, name: str) -> datetime | None: ...
 
     def put(self, name: str, text: str) -> None:
@@ -55,6 +57,12 @@ class FolderObjects:
 
     def read(self, name: str) -> str | None:
         return read_text(self.root / name)
+
+    def read_bytes(self, name: str) -> bytes | None:
+        try:
+            return (self.root / name).read_bytes()
+        except FileNotFoundError:
+            return None
 
     def modified_at(self, name: str) -> datetime | None:
         try:

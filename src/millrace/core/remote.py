@@ -1,0 +1,120 @@
+"""Jobs on other machines: what they are told, and by which names they are found again."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+from millrace.core.engine import JVM_OPTIONS, EngineSpec, class_path
+from millrace.core.job import JobSpec, fingerprint, plan_ingest
+from millrace.core.layout import Layout
+from millrace.core.pipeline import PipelineSpec
+from millrace.core.refine import RefineSpec
+from millrace.core.remote_settings import RemoteSettings
+from millrace.core.site import SiteSpec
+from millrace.core.store import java_options
+
+
+def plan_for_runner(
+    pipeline: PipelineSpec,
+    sites: list[SiteSpec],
+    layout: Layout,
+    refine: RefineSpec | None = None,
+) -> JobSpec:
+    """The pipeline's job with the paths of the machine that will run it."""
+    settings = layout.remotes.of(pipeline.runner)
+    if settings is None:
+        return plan_ingest(pipeline, sites, layout, refine)
+    there = Layout(settings.home, bucket=layout.bucket)
+    job = plan_ingest(pipeline, sites, there, refine)
+    engine = job.engine.model_copy(update={"is_submitted": True})
+    job = job.model_copy(update={"engine": engine, "fingerprint": ""})
+    # Another image, say, asks for another start.
+    return job.model_copy(update={"fingerprint": fingerprint(job, settings)})
+
+
+@dataclass(frozen=True)
+class RunNames:
+    """Names of one pipeline's runs. Two stacks may share a service, so its place is in them."""
+
+    pipeline: str
+    generations_dir: str
+
+    @property
+    def prefix(self) -> str:
+        place = hashlib.sha256(self.generations_dir.encode()).hexdigest()[:6]
+        return f"{self.pipeline}-{place}-"
+
+    def of(self, generation: int) -> str:
+        """At most 63 characters, as Kubernetes wants it, up to generation 9,999,999."""
+        return f"{self.prefix}{generation}"
+
+    def generation(self, name: str) -> int | None:
+        """None: it is not a run of ours."""
+        number = name.removeprefix(self.prefix)
+        return int(number) if number != name and number.isdigit() else None
+
+
+def names_of(job: JobSpec) -> RunNames:
+    return RunNames(job.pipeline, job.generations_dir)
+
+
+def spec_name(generation: int) -> str:
+    """In the job's mailbox: written once, so whoever starts this generation starts the same."""
+    return f"generations/{generation}.json"
+
+
+def arguments(job: JobSpec) -> list[str]:
+    """Of the job's entry point: where its specification is, and how the bucket is reached."""
+    bucket = job.engine.bucket
+    way = [bucket.model_dump_json(exclude_defaults=True)] if bucket else []
+    return [f"{job.mailbox}/{spec_name(job.generation)}", *way]
+
+
+def main_file(job: JobSpec, settings: RemoteSettings) -> str:
+    return f"local://{settings.home / job.entry_point.replace('.', '/')}.py"
+
+
+def launch_settings(engine: EngineSpec, settings: RemoteSettings) -> dict[str, str]:
+    """What a JVM must know when it begins; the job adds the rest by itself. No secret."""
+    store = java_options(engine.bucket) if engine.bucket else ()
+    log = f"-Dlog4j2.configurationFile={settings.home / 'spark_jobs' / 'log4j2.properties'}"
+    options = " ".join((*JVM_OPTIONS, *store))
+    return {
+        "spark.driver.extraClassPath": class_path(engine),
+        "spark.executor.extraClassPath": class_path(engine),
+        "spark.driver.extraJavaOptions": f"{log} {options}",
+        "spark.executor.extraJavaOptions": options,
+        "spark.ui.enabled": "false",
+    }
+
+
+def unfit_for(runner: str, layout: Layout) -> str | None:
+    """Why a runner on other machines cannot work here, and the way out."""
+    if layout.remotes.of(runner) is None:
+        return _missing_settings(runner)
+    if layout.bucket is None:
+        return (
+            f"runner {runner!r} needs tables and checkpoints where its machines can reach them:"
+            " name a bucket under store: in infra/local.yaml (docs/guide/store.md), or write"
+            " runner: local"
+        )
+    here = [key for key in ("credentials_file", "ca_file") if getattr(layout.bucket, key)]
+    if here:
+        return (
+            f"runner {runner!r} starts jobs on machines that have no {' and no '.join(here)} of"
+            " this one; name a bucket that a role opens, without these keys (docs/guide/store.md)"
+        )
+    return None
+
+
+def _missing_settings(runner: str) -> str:
+    keys = {
+        "emr-serverless": "application and role",
+        "kubernetes": "namespace, image, service_account and secret",
+    }
+    section = runner.replace("-", "_")
+    return (
+        f"runner {runner!r} was not set up; write {section}: with {keys[runner]} in"
+        " infra/local.yaml (docs/guide/runners.md)"
+    )

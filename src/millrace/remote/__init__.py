@@ -1,0 +1,1 @@
+"""Runners that start jobs on machines of others; ring 1."""

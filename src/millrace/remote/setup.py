@@ -1,0 +1,20 @@
+"""What a runner on other machines cannot do without."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from millrace.core.errors import MillraceError
+from millrace.core.layout import Layout
+from millrace.core.remote import unfit_for
+from millrace.core.remote_settings import RemoteSettings
+from millrace.core.store import Bucket
+
+Settings = TypeVar("Settings", bound=RemoteSettings)
+
+
+def require(settings: Settings | None, layout: Layout, runner: str) -> tuple[Settings, Bucket]:
+    """Raises MillraceError with what `millrace check` would have said."""
+    if settings is None or layout.bucket is None:
+        raise MillraceError(str(unfit_for(runner, layout)))
+    return settings, layout.bucket
