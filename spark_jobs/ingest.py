@@ -1,13 +1,13 @@
 """The ingest job: every site's topics into one bronze table, exactly once.
 
 python -m spark_jobs.ingest JOB.json
+spark-submit spark_jobs/ingest.py s3a://.../N.json BUCKET
 """
 
 from __future__ import annotations
 
 import logging
 import sys
-from pathlib import Path
 
 from millrace.core.errors import MillraceError
 from millrace.core.heartbeat import Phase
@@ -15,6 +15,7 @@ from millrace.core.job import JobSpec
 from millrace.core.lag import Throughput
 from millrace.state.checkpoint import Checkpoint
 from millrace.state.generations import claim, latest
+from millrace.state.spec_file import read_spec
 from spark_jobs.broker import Broker
 from spark_jobs.driver import drive
 from spark_jobs.jvm import JvmDiedError
@@ -84,8 +85,7 @@ def _watch(job: JobSpec, number: int) -> SiteWatch:
 
 def main() -> int:
     log_to_stderr()
-    file = Path(sys.argv[1])
-    return run(JobSpec.model_validate_json(file.read_text()))
+    return run(JobSpec.model_validate_json(read_spec(sys.argv[1:])))
 
 
 if __name__ == "__main__":

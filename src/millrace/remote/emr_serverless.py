@@ -6,7 +6,7 @@ import gzip
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cache
 from typing import Any
 
 import boto3
@@ -49,6 +49,7 @@ class EmrServerless:
     def __init__(self, settings: EmrServerlessSettings, bucket: Bucket) -> None:
         self._settings = settings
         self._bucket = bucket
+        self._client = _client(settings, settings.region or bucket.region)
 
     def submit(self, job: JobSpec) -> str:
         with self._errors_named():
@@ -90,22 +91,6 @@ class EmrServerless:
         found = [files.read_bytes(name) for name in ("stderr.gz", "stdout.gz")]
         return [line for packed in found if packed for line in _unpacked(packed)][-lines:]
 
-    @cached_property
-    def _client(self) -> Any:
-        settings = self._settings
-        return boto3.Session().client(
-            "emr-serverless",
-            region_name=settings.region or self._bucket.region,
-            endpoint_url=settings.endpoint,
-            verify=str(settings.ca_file) if settings.ca_file else None,
-            config=Config(
-                connect_timeout=5,
-                read_timeout=20,
-                retries={"mode": "standard", "total_max_attempts": 3},
-            ),
-            **login_of(settings.credentials_file),
-        )
-
     @contextmanager
     def _errors_named(self) -> Iterator[None]:
         try:
@@ -121,6 +106,23 @@ class EmrServerless:
         code = error.response.get("Error", {}).get("Code", "")
         status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
         return error_of(code, status, str(error), self._settings)
+
+
+@cache
+def _client(settings: EmrServerlessSettings, region: str) -> Any:
+    """Made once: supervision makes a runner for every look. Threads may share it."""
+    return boto3.Session().client(
+        "emr-serverless",
+        region_name=region,
+        endpoint_url=settings.endpoint,
+        verify=str(settings.ca_file) if settings.ca_file else None,
+        config=Config(
+            connect_timeout=5,
+            read_timeout=20,
+            retries={"mode": "standard", "total_max_attempts": 3},
+        ),
+        **login_of(settings.credentials_file),
+    )
 
 
 def _unpacked(packed: bytes) -> list[str]:

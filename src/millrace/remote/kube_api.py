@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import httpx
@@ -26,10 +27,6 @@ class KubeApi:
             # Proxies are for the way out of a network, and this is inside.
             trust_env=False,
         )
-
-    @classmethod
-    def open(cls, settings: KubernetesSettings) -> KubeApi:
-        return cls(access_of(settings), settings)
 
     def get(self, path: str) -> dict[str, Any] | None:
         answer = self._ask("GET", path, but=_ABSENT)
@@ -74,6 +71,12 @@ class KubeApi:
 
     def _named(self, status: int, text: str) -> MillraceError:
         return error_of(status, text, self._settings)
+
+
+@cache
+def open_api(settings: KubernetesSettings) -> KubeApi:
+    """Made once: supervision makes a runner for every look. Threads may share it."""
+    return KubeApi(access_of(settings), settings)
 
 
 def _said(answer: httpx.Response) -> str:

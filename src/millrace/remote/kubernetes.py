@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from datetime import datetime
-from functools import cached_property
 from typing import Any
 
 from millrace.core.errors import GenerationTakenError
@@ -20,7 +19,7 @@ from millrace.core.spark_application import (
     manifest,
     selector,
 )
-from millrace.remote.kube_api import KubeApi
+from millrace.remote.kube_api import open_api
 from millrace.remote.runner import RemoteRunner, Run
 from millrace.remote.setup import require
 
@@ -37,6 +36,7 @@ class KubernetesRunner(RemoteRunner):
 class Kubernetes:
     def __init__(self, settings: KubernetesSettings) -> None:
         self._settings = settings
+        self._api = open_api(settings)
         space = settings.namespace
         self._applications = f"/apis/{API_VERSION}/namespaces/{space}/sparkapplications"
         self._pods = f"/api/v1/namespaces/{space}/pods"
@@ -97,10 +97,6 @@ class Kubernetes:
             is_old = int(one["metadata"]["labels"][GENERATION_LABEL]) < before
             if is_old and _state(one) in _ENDED:
                 self._api.delete(f"{self._applications}/{one['metadata']['name']}")
-
-    @cached_property
-    def _api(self) -> KubeApi:
-        return KubeApi.open(self._settings)
 
 
 def _state(application: Object) -> JobState:
