@@ -125,8 +125,9 @@ def _from_home(settings: Remote | None, layout: Layout) -> Remote | None:
     """Relative paths start from the checkout, but for `home`, which is elsewhere."""
     if settings is None:
         return None
-    paths = {key: value for key, value in settings if isinstance(value, Path) and key != "home"}
-    return settings.model_copy(update={key: layout.home / path for key, path in paths.items()})
+    written = ((key, getattr(settings, key)) for key in settings.model_fields_set - {"home"})
+    paths = {key: layout.home / value for key, value in written if isinstance(value, Path)}
+    return settings.model_copy(update=paths)
 
 
 def _home_of_this_code() -> Path:

@@ -1,0 +1,279 @@
+"""Jobs on other machines: what the services are told, and what their words mean."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kubeflow_spark_api.models.spark_v1beta2_spark_application import SparkV1beta2SparkApplication
+
+from millrace.core import emr_serverless, spark_application
+from millrace.core.errors import (
+    GenerationTakenError,
+    MillraceError,
+    RunnerRefusedError,
+    RunnerUnreachableError,
+)
+from millrace.core.job import JobSpec, JobState
+from millrace.core.layout import Layout
+from millrace.core.pipeline import PipelineSpec
+from millrace.core.remote import RunNames, plan_for_runner, unfit_for
+from millrace.core.remote_settings import EmrServerlessSettings, KubernetesSettings, Remotes
+from millrace.core.site import SiteSpec
+from millrace.core.store import Bucket
+
+BUCKET = Bucket(name="plant-data", prefix="millrace", region="eu-central-1")
+EMR = EmrServerlessSettings(
+    application="00f1abc", role="arn:aws:iam::123456789012:role/millrace-job"
+)
+CLUSTER = KubernetesSettings(
+    namespace="millrace", image="r.example/millrace:1", service_account="spark", secret="logins"
+)
+LAYOUT = Layout(
+    Path("/airflow"), bucket=BUCKET, remotes=Remotes(emr_serverless=EMR, kubernetes=CLUSTER)
+)
+SITE = SiteSpec(name="plant-a", bootstrap="plant-a.example:9092")
+
+
+def pipeline(runner: str, **changes: object) -> PipelineSpec:
+    keys = {
+        "name": "temperature",
+        "sites": "all",
+        "topics": ["temperature-data"],
+        "format": "json",
+        "table": "temperature",
+        "runner": runner,
+        **changes,
+    }
+    return PipelineSpec.model_validate(keys)
+
+
+def job(runner: str, layout: Layout = LAYOUT, generation: int = 3, **changes: object) -> JobSpec:
+    planned = plan_for_runner(pipeline(runner, **changes), [SITE], layout)
+    return planned.model_copy(update={"generation": generation})
+
+
+def request(**changes: object) -> dict[str, Any]:
+    return emr_serverless.start_request(job("emr-serverless", **changes), EMR, BUCKET)
+
+
+def manifest(**changes: object) -> dict[str, Any]:
+    return spark_application.manifest(job("kubernetes", **changes), CLUSTER)
+
+
+@pytest.mark.parametrize("runner", ["emr-serverless", "kubernetes"])
+def test_a_remote_job_sees_its_own_machine_and_the_shared_bucket(runner: str) -> None:
+    planned = job(runner)
+    assert planned.mailbox == "s3a://plant-data/millrace/jobs/temperature"
+    assert planned.engine.is_submitted
+    assert planned.engine.class_path[0] == Path("/opt/millrace/.jars/spark")
+    assert planned.inputs[0].secret_file.is_relative_to("/opt/millrace/var/secrets")
+    assert "/airflow" not in planned.model_dump_json()
+
+
+def test_a_local_job_of_the_same_stack_keeps_its_folder() -> None:
+    planned = job("local")
+    assert planned.mailbox == "/airflow/var/jobs/temperature"
+    assert not planned.engine.is_submitted
+
+
+def test_another_image_is_another_job() -> None:
+    newer = CLUSTER.model_copy(update={"image": "r.example/millrace:2"})
+    changed = Layout(LAYOUT.home, bucket=BUCKET, remotes=Remotes(kubernetes=newer))
+    assert job("kubernetes").fingerprint == job("kubernetes").fingerprint
+    assert job("kubernetes", changed).fingerprint != job("kubernetes").fingerprint
+
+
+def test_a_name_leads_back_to_its_generation_and_to_no_other_stack() -> None:
+    names = RunNames("a-1", "s3a://one/generations")
+    assert names.generation(names.of(12)) == 12
+    for other in (RunNames("a", "s3a://one/generations"), RunNames("a-1", "s3a://two/generations")):
+        assert other.generation(names.of(12)) is None
+    assert names.generation("a-1") is None
+
+
+def test_the_longest_name_fits_a_label_of_kubernetes() -> None:
+    assert len(RunNames("p" * 48, "s3a://x").of(9_999_999)) == 63
+
+
+def test_a_start_of_one_generation_is_one_request_whenever_it_is_made() -> None:
+    assert request() == request()
+    assert request()["clientToken"] != request(generation=4)["clientToken"]
+
+
+def test_emr_serverless_makes_one_attempt_and_supervision_the_next() -> None:
+    asked = request()
+    assert asked["mode"] == "STREAMING"
+    assert asked["retryPolicy"] == {"maxFailedAttemptsPerHour": 1}
+    assert asked["tags"] == {"millrace:pipeline": "temperature", "millrace:generation": "3"}
+
+
+def test_the_job_is_told_where_its_specification_is() -> None:
+    submit = request()["jobDriver"]["sparkSubmit"]
+    uri, bucket = submit["entryPointArguments"]
+    assert submit["entryPoint"] == "local:///opt/millrace/spark_jobs/ingest.py"
+    assert uri == "s3a://plant-data/millrace/jobs/temperature/generations/3.json"
+    assert Bucket.model_validate_json(bucket) == BUCKET
+    assert manifest()["spec"]["arguments"] == [uri, bucket]
+
+
+def test_a_request_is_one_that_boto_would_send() -> None:
+    from botocore.loaders import Loader
+    from botocore.model import ServiceModel
+    from botocore.validate import validate_parameters
+
+    model = ServiceModel(Loader().load_service_model("emr-serverless", "service-2"))
+    shape = model.operation_model("StartJobRun").input_shape
+    assert shape is not None
+    validate_parameters(request(), shape)
+
+
+def test_a_manifest_is_one_that_the_operator_knows_in_every_field() -> None:
+    made = manifest()
+    known = SparkV1beta2SparkApplication.from_dict(made)
+    assert known is not None
+    assert known.to_dict() == made
+
+
+def test_the_operator_leaves_restarts_to_supervision_and_tells_runs_apart() -> None:
+    made = manifest()
+    assert made["spec"]["restartPolicy"] == {"type": "Never"}
+    assert made["metadata"]["labels"]["millrace.generation"] == "3"
+    assert made["metadata"]["name"].endswith("-3")
+    assert f"{made['metadata']['name']}-driver" == spark_application.driver_pod(
+        made["metadata"]["name"]
+    )
+
+
+def test_logins_come_from_a_secret_to_where_the_job_looks() -> None:
+    made, planned = manifest()["spec"], job("kubernetes")
+    mounts = {one["name"]: one["mountPath"] for one in made["driver"]["volumeMounts"]}
+    paths = {
+        Path(mounts[volume["name"]]) / item["path"]: item["key"]
+        for volume in made["volumes"]
+        for item in volume["secret"]["items"]
+    }
+    assert paths == {
+        planned.inputs[0].secret_file: "plant-a.ingest.properties",
+        planned.inputs[0].ca_file: "ca.pem",
+    }
+
+
+@pytest.mark.parametrize(
+    ("state", "means"),
+    [
+        ("SUBMITTED", JobState.RUNNING),
+        ("QUEUED", JobState.RUNNING),
+        ("RUNNING", JobState.RUNNING),
+        ("CANCELLING", JobState.STOPPING),
+        ("CANCELLED", JobState.STOPPED),
+        ("SUCCESS", JobState.STOPPED),
+        ("FAILED", JobState.DEAD),
+        ("HIBERNATING", JobState.UNKNOWN),
+    ],
+)
+def test_states_of_emr_serverless(state: str, means: JobState) -> None:
+    assert emr_serverless.job_state(state) == means
+
+
+@pytest.mark.parametrize(
+    ("state", "means"),
+    [
+        ("", JobState.RUNNING),
+        ("SUBMITTED", JobState.RUNNING),
+        ("FAILING", JobState.RUNNING),
+        ("COMPLETED", JobState.STOPPED),
+        ("SUSPENDED", JobState.STOPPED),
+        ("FAILED", JobState.DEAD),
+        ("SUBMISSION_FAILED", JobState.DEAD),
+        ("UNKNOWN", JobState.UNKNOWN),
+        ("HIBERNATING", JobState.UNKNOWN),
+    ],
+)
+def test_states_of_the_operator(state: str, means: JobState) -> None:
+    assert spark_application.job_state(state) == means
+
+
+def test_all_states_that_aws_names_are_known() -> None:
+    from botocore.loaders import Loader
+
+    model = Loader().load_service_model("emr-serverless", "service-2")
+    named = model["shapes"]["JobRunState"]["enum"]
+    assert JobState.UNKNOWN not in {emr_serverless.job_state(state) for state in named}
+
+
+@pytest.mark.parametrize(
+    ("timeout_s", "grace_s"), [(0, 15), (0.5, 15), (120.0, 120), (86_400, 1800)]
+)
+def test_a_grace_period_is_one_that_aws_takes(timeout_s: float, grace_s: int) -> None:
+    assert emr_serverless.grace_s(timeout_s) == grace_s
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "kind", "says"),
+    [
+        ("ThrottlingException", 429, RunnerUnreachableError, ""),
+        ("InternalServerException", 500, RunnerUnreachableError, ""),
+        ("ConflictException", 409, GenerationTakenError, ""),
+        ("AccessDeniedException", 403, RunnerRefusedError, "iam:PassRole of arn:aws:iam"),
+        ("ResourceNotFoundException", 404, RunnerRefusedError, "application='00f1abc'"),
+        ("ValidationException", 400, RunnerRefusedError, ""),
+    ],
+)
+def test_refusals_of_aws(code: str, status: int, kind: type[MillraceError], says: str) -> None:
+    error = emr_serverless.error_of(code, status, "AWS said so", EMR)
+    assert type(error) is kind
+    assert "AWS said so" in str(error)
+    assert says in str(error)
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "says"),
+    [
+        (0, RunnerUnreachableError, ""),
+        (429, RunnerUnreachableError, ""),
+        (503, RunnerUnreachableError, ""),
+        (401, RunnerRefusedError, "needs a role in namespace 'millrace'"),
+        (403, RunnerRefusedError, "needs a role in namespace 'millrace'"),
+        (404, RunnerRefusedError, "does the cluster have the Spark operator"),
+        (422, RunnerRefusedError, ""),
+    ],
+)
+def test_refusals_of_kubernetes(status: int, kind: type[MillraceError], says: str) -> None:
+    error = spark_application.error_of(status, "the cluster said so", CLUSTER)
+    assert type(error) is kind
+    assert "the cluster said so" in str(error)
+    assert says in str(error)
+
+
+def test_nothing_that_is_sent_names_a_file_of_keys() -> None:
+    sent = json.dumps([request(), manifest()])
+    assert "credentials" not in sent
+    assert "/airflow" not in sent
+
+
+@pytest.mark.parametrize(
+    ("layout", "says"),
+    [
+        (LAYOUT, None),
+        (Layout(Path("/airflow"), bucket=BUCKET), "write emr_serverless: with application and"),
+        (Layout(Path("/airflow"), remotes=LAYOUT.remotes), "name a bucket under store:"),
+        (
+            Layout(
+                Path("/airflow"),
+                bucket=BUCKET.model_copy(update={"credentials_file": Path("/x")}),
+                remotes=LAYOUT.remotes,
+            ),
+            "no credentials_file of this one",
+        ),
+    ],
+    ids=["fits", "not set up", "folder", "keys here"],
+)
+def test_where_a_remote_runner_cannot_work_the_way_out_is_told(
+    layout: Layout, says: str | None
+) -> None:
+    problem = unfit_for("emr-serverless", layout)
+    assert (problem is None) == (says is None)
+    assert (says or "") in (problem or "")
