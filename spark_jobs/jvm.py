@@ -19,7 +19,8 @@ class JvmDiedError(MillraceError):
 
 @dataclass(frozen=True)
 class Jvm:
-    process: subprocess.Popen[bytes]
+    # None: the JVM is this process' parent, whose end StopRequest sees.
+    process: subprocess.Popen[bytes] | None
 
     @classmethod
     def of(cls, session: SparkSession) -> Jvm:
@@ -28,6 +29,8 @@ class Jvm:
 
     def check(self, timeout_s: float = 0.0) -> None:
         """Raises when the JVM is gone; waits so long for it to go."""
+        if self.process is None:
+            return
         try:
             raise JvmDiedError(self.process.wait(timeout_s))
         except subprocess.TimeoutExpired:

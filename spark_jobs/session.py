@@ -20,6 +20,8 @@ _LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
 
 _EXECUTOR_WITHIN_S = 45
 _POLL_S = 0.1
+# Whoever stops a submitted job kills it sooner than that.
+_LONGEST_STOP_S = 1800
 
 _LOG_OPTION = f"-Dlog4j2.configurationFile={_LOG_SETTINGS}"
 
@@ -115,6 +117,8 @@ _SMALL_BATCHES = {
 
 
 def build_session(name: str, engine: EngineSpec) -> SparkSession:
+    if engine.is_submitted:
+        return _join_session(name, engine)
     # Free memory goes back to the system sooner with few arenas; the JVM makes many threads.
     os.environ.setdefault("MALLOC_ARENA_MAX", "2")
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
@@ -123,13 +127,26 @@ def build_session(name: str, engine: EngineSpec) -> SparkSession:
         # A setting would be an argument of the JVM, for everybody to read.
         arguments = f"--properties-file {engine.cluster.secret_file} pyspark-shell"
         os.environ["PYSPARK_SUBMIT_ARGS"] = arguments
+    session = _open(name, engine)
+    if engine.cluster:
+        _await_executor(session, engine)
+    return session
+
+
+def _join_session(name: str, engine: EngineSpec) -> SparkSession:
+    """Of the JVM that started this process, and that is told first when the job is to stop."""
+    session = _open(name, engine)
+    hook = session.sparkContext._jvm.millrace.submit.StopPythonFirst  # noqa: SLF001 - no other door
+    hook.install(os.getpid(), _LONGEST_STOP_S)
+    return session
+
+
+def _open(name: str, engine: EngineSpec) -> SparkSession:
     builder = SparkSession.builder
     for key, value in session_settings(name, engine).items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
     _authenticate_callbacks(session)
-    if engine.cluster:
-        _await_executor(session, engine)
     return session
 
 
