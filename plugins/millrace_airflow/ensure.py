@@ -14,9 +14,9 @@ from millrace.core.job import JobSpec, JobStatus, Runner
 from millrace.core.layout import Layout
 from millrace.core.supervision import Action, Decision, decide
 from millrace.core.trend import Trend, follow
+from millrace.specs.runners import load_runner
 from millrace.state.mailbox import Mailbox
 from millrace_airflow.deployment import Deployment
-from millrace_airflow.runners import load_runner
 
 log = logging.getLogger(__name__)
 

@@ -18,7 +18,7 @@ from millrace.settings import Settings
 from millrace_airflow.deployment import Deployment, read_or_recall, recall
 from millrace_airflow.ensure import BudgetUsedUpError, Keeper, utc_now
 from millrace_airflow.holdoff import begins_at
-from millrace_airflow.triggers import BudgetTrigger, JobTrigger
+from millrace_airflow.triggers import POLL_S, REMOTE_POLL_S, BudgetTrigger, JobTrigger
 from millrace_airflow.watch import Event
 
 
@@ -120,7 +120,9 @@ class SuperviseOperator(PipelineOperator):
     def execute(self, context: Context) -> None:
         ends_at = utc_now() + self.shift
         self.log.info("watching until %s, or until a file changes", ends_at)
-        trigger = JobTrigger(self.pipeline, self.deployment().digest, ends_at.isoformat())
+        deployment = self.deployment()
+        poll_s = REMOTE_POLL_S if deployment.pipeline.is_remote else POLL_S
+        trigger = JobTrigger(self.pipeline, deployment.digest, ends_at.isoformat(), poll_s)
         self.defer(trigger=trigger, method_name="resume")
 
     def resume(self, context: Context, event: Event) -> str:

@@ -20,12 +20,12 @@ from millrace.core.job import JobState, Runner
 from millrace.core.layout import Layout
 from millrace.core.patrol import is_unwatched
 from millrace.settings import Settings
+from millrace.specs.runners import load_runner
 from millrace.state.mailbox import Mailbox
 from millrace_airflow.dag_factory import CONTINUOUS, SHIFT
 from millrace_airflow.deployment import recall
 from millrace_airflow.docs import PATROL
 from millrace_airflow.ensure import STOP_TIMEOUT_S, utc_now
-from millrace_airflow.runners import load_runner
 
 _ALIVE = ["queued", "running"]
 

@@ -19,11 +19,14 @@ from airflow.triggers.base import BaseTrigger, TriggerEvent
 from millrace.settings import Settings
 from millrace_airflow.watch import Event, Watch
 
+# Services on other machines count how often they are asked.
+POLL_S, REMOTE_POLL_S = 2.0, 10.0
+
 
 class JobTrigger(BaseTrigger):
     """Watches a job for one shift. Marking the task failed (or clearing it) stops the job."""
 
-    def __init__(self, pipeline: str, digest: str, ends_at: str, poll_s: float = 2.0) -> None:
+    def __init__(self, pipeline: str, digest: str, ends_at: str, poll_s: float = POLL_S) -> None:
         super().__init__()
         self.pipeline = pipeline
         self.digest = digest

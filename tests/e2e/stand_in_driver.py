@@ -12,6 +12,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from millrace.core.heartbeat import Phase
 from millrace.core.job import JobSpec
@@ -40,10 +41,11 @@ def drive(job: JobSpec, pulse: Pulse, stop: StopRequest) -> None:
 @contextmanager
 def _alone(job: JobSpec) -> Iterator[None]:
     """Two that work at once leave the file `doubled`."""
-    with (job.state_dir / "alone.lock").open("w") as lock:
+    folder = Path(job.mailbox)
+    with (folder / "alone.lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            (job.state_dir / "doubled").write_text(f"generation {job.generation}, {os.getpid()}")
+            (folder / "doubled").write_text(f"generation {job.generation}, {os.getpid()}")
             raise
         yield

@@ -68,7 +68,7 @@ class Finding:
 def diagnose(seen: Observation, policy: Supervise) -> Finding:
     match seen.status.state:
         case JobState.UNKNOWN:
-            text = "the process manager does not answer; the job is left alone"
+            text = "its runner does not answer; the job is left alone"
             return Finding(Condition.UNKNOWN, text)
         case JobState.STOPPING:
             return Finding(Condition.STOPPING, "the job is finishing its batch")
@@ -135,7 +135,8 @@ def _silent_s(seen: Observation) -> float:
 
 def describe_death(seen: Observation) -> str:
     code = seen.status.exit_code
-    text = "ended by a signal (kill -9?)" if code is None else f"exit {code}{_meaning(code)}"
+    unsaid = seen.status.reason or "ended by a signal (kill -9?)"
+    text = unsaid if code is None else f"exit {code}{_meaning(code)}"
     beat = seen.own_beat
     return f"{text}: {beat.error}" if beat and beat.error else text
 

@@ -10,7 +10,11 @@ from datetime import UTC, datetime
 
 import psutil
 
+from millrace.core.errors import TransientError
+from millrace.core.heartbeat import Heartbeat
 from millrace.core.job import JobState, JobStatus
+from millrace.core.layout import Layout
+from millrace.core.pipeline import PipelineSpec
 from millrace.core.status import (
     DOWN,
     AirflowAccess,
@@ -24,8 +28,9 @@ from millrace.local.airflow_config import USER
 from millrace.local.identity import stack_marks
 from millrace.local.plan import StackPlan
 from millrace.local.processes import find_marked
-from millrace.local.runner import LocalRunner, is_job, job_pid, program_name
+from millrace.local.runner import is_job, job_pid, program_name
 from millrace.local.supervisor import ProcessInfo, Supervisor, SupervisorUnreachableError
+from millrace.specs.runners import load_runner
 from millrace.state.mailbox import Mailbox
 
 SUPERVISOR = "supervisord"
@@ -39,7 +44,7 @@ def look(plan: StackPlan, sample_s: float) -> StackStatus:
         pid, infos = None, []
     processes = tuple(_processes(plan, pid, infos, sample_s))
     # Only then, or the heartbeats would be as old as the measuring took.
-    runner, now = LocalRunner(plan.layout), datetime.now(UTC)
+    now = datetime.now(UTC)
     return StackStatus(
         up=pid is not None,
         store=plan.layout.lake,
@@ -50,8 +55,8 @@ def look(plan: StackPlan, sample_s: float) -> StackStatus:
         pipelines={
             pipeline.name: describe_pipeline(
                 pipeline,
-                runner.status(pipeline.name) if pid else _unwatched(runner, pipeline.name),
-                Mailbox(plan.layout.mailbox(pipeline), plan.layout.bucket).read_heartbeat(),
+                _job_status(pipeline, plan.layout, is_up=pid is not None),
+                _beat(pipeline, plan.layout),
                 plan.layout.tables(pipeline.table),
                 now,
             )
@@ -62,8 +67,19 @@ def look(plan: StackPlan, sample_s: float) -> StackStatus:
     )
 
 
-def _unwatched(runner: LocalRunner, pipeline: str) -> JobStatus:
-    return runner.status(pipeline).model_copy(update={"state": JobState.UNKNOWN})
+def _job_status(pipeline: PipelineSpec, layout: Layout, *, is_up: bool) -> JobStatus:
+    """Who runs the jobs of this machine has to be up to be asked."""
+    status = load_runner(pipeline.runner, layout).status(pipeline.name)
+    can_tell = is_up or pipeline.is_remote
+    return status if can_tell else status.model_copy(update={"state": JobState.UNKNOWN})
+
+
+def _beat(pipeline: PipelineSpec, layout: Layout) -> Heartbeat | None:
+    """A bucket that is away hides nothing of the stack."""
+    try:
+        return Mailbox(layout.mailbox(pipeline), layout.bucket).read_heartbeat()
+    except TransientError:
+        return None
 
 
 def _processes(
@@ -114,7 +130,12 @@ def _expected(plan: StackPlan) -> list[str]:
     components = [*airflow.COMPONENTS, "postgres"]
     brokers = [name for name in plan.ports() if name not in components]
     simulators = [program.name for program in plan.simulators()]
-    return [*components, *brokers, *simulators, *(program_name(p.name) for p in plan.pipelines)]
+    return [
+        *components,
+        *brokers,
+        *simulators,
+        *(program_name(p.name) for p in plan.local_pipelines),
+    ]
 
 
 def _tree(pid: int) -> list[psutil.Process]:

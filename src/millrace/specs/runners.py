@@ -4,9 +4,22 @@ from __future__ import annotations
 
 from importlib.metadata import EntryPoint, entry_points
 
+from millrace.core.errors import MillraceError
+from millrace.core.job import Runner
+from millrace.core.layout import Layout
+from millrace.core.references import describe_unknown_runner
+
 _GROUP = "millrace.runners"
 
 
 def installed_runners() -> dict[str, EntryPoint]:
     """`runner: local` in a pipeline's file is the entry point `local`."""
     return {point.name: point for point in entry_points(group=_GROUP)}
+
+
+def load_runner(name: str, layout: Layout) -> Runner:
+    known = installed_runners()
+    if name not in known:
+        raise MillraceError(describe_unknown_runner(name, known))
+    runner: Runner = known[name].load()(layout)
+    return runner

@@ -62,10 +62,10 @@ class Mailbox:
 
     def write_watched(self, at: datetime) -> None:
         """A sign of whoever watches the job."""
-        write_atomic(self.folder / "watched", at.isoformat())
+        self._files.put("watched", at.isoformat())
 
     def watched_at(self) -> datetime | None:
-        text = read_text(self.folder / "watched")
+        text = self._files.read("watched")
         return datetime.fromisoformat(text) if text else None
 
     def write_journal(self, journal: Journal) -> None:
