@@ -1,0 +1,97 @@
+"""The real job as on other machines: in a JVM that was submitted, its mailbox in a bucket."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from millrace.core.heartbeat import Phase
+from millrace.core.job import JobSpec
+from millrace.core.remote import arguments, launch_settings, spec_name
+from millrace.core.remote_settings import RemoteSettings
+from millrace.state.mailbox import Mailbox
+from millrace.state.objects import objects_at
+from tests.integration.conftest import CHECKOUT, NewDriver, RunningSite
+from tests.integration.ingest_driver import START_TIMEOUT_S
+from tests.integration.object_store import RunningStore
+from tests.support import wait_until
+
+LAKE = CHECKOUT / ".venv-lake" / "bin"
+SENT = [(None, str(number).encode()) for number in range(100)]
+
+
+def as_elsewhere(job: JobSpec) -> JobSpec:
+    """Written into its mailbox as its first generation."""
+    bucket = job.engine.bucket
+    assert bucket
+    engine = job.engine.model_copy(update={"is_submitted": True})
+    changes = {"mailbox": f"{bucket.uri}/jobs/{job.pipeline}", "engine": engine, "generation": 1}
+    moved = job.model_copy(update=changes)
+    text = moved.model_dump_json()
+    assert objects_at(moved.mailbox, bucket).put_new(spec_name(1), text)
+    return moved
+
+
+@contextmanager
+def submitted(job: JobSpec, log: Path) -> Iterator[subprocess.Popen[bytes]]:
+    settings = {
+        **launch_settings(job.engine, RemoteSettings(home=CHECKOUT)),
+        "spark.master": "local[2]",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.memory": job.engine.memory,
+    }
+    file = log.with_name("spark.conf")
+    file.write_text("".join(f"{key} {value}\n" for key, value in settings.items()))
+    main = CHECKOUT / "spark_jobs" / "ingest.py"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [LAKE / "spark-submit", "--properties-file", file, main, *arguments(job)],
+            env={
+                **os.environ,
+                "PYTHONPATH": str(CHECKOUT),
+                "PYSPARK_PYTHON": str(LAKE / "python"),
+                "SPARK_LOCAL_IP": "127.0.0.1",
+            },
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait(30)
+
+
+@pytest.mark.timeout(600)
+def test_a_submitted_job_is_told_and_tells_by_the_bucket_alone(
+    site: RunningSite, store: RunningStore, new_driver: NewDriver, tmp_path: Path
+) -> None:
+    driver = new_driver("submitted", store.bucket)
+    job = as_elsewhere(driver.job)
+    box = Mailbox(job.mailbox, store.bucket)
+
+    def phase() -> Phase | None:
+        assert process.poll() is None, (tmp_path / "log").read_text()[-4000:]
+        beat = box.read_heartbeat()
+        return beat.phase if beat else None
+
+    with submitted(job, tmp_path / "log") as process:
+        wait_until(lambda: phase() == Phase.RUNNING, START_TIMEOUT_S)
+        site.produce("app", "submitted", SENT)
+        wait_until(lambda: driver.delta.count() == len(SENT), 60)
+        # As a service does it: the JVM alone hears of it.
+        process.send_signal(signal.SIGTERM)
+        process.wait(60)
+    beat = box.read_heartbeat()
+    assert beat
+    assert (beat.phase, beat.generation, beat.error) == (Phase.STOPPED, 1, "")
+    assert not Path(driver.job.mailbox).exists()
