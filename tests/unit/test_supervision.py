@@ -92,9 +92,15 @@ def seen(
     since: datetime | None = None,
     heartbeat: Heartbeat | None = None,
     trend: Trend | None = None,
+    said: str = "",
 ) -> Observation:
     status = JobStatus(
-        state=state, fingerprint=fingerprint, generation=3, exit_code=exit_code, since=since
+        state=state,
+        fingerprint=fingerprint,
+        generation=3,
+        exit_code=exit_code,
+        since=since,
+        reason=said,
     )
     return Observation(NOW, status, heartbeat, "f", trend)
 
@@ -253,6 +259,18 @@ TABLE = {
         "raise the pipeline's resources.m",
     ),
     "gone without a code": (seen(JobState.DEAD), Condition.DEAD, Action.START, "ended by a signal"),
+    "gone with its runner's word": (
+        seen(JobState.DEAD, said="no pod was made"),
+        Condition.DEAD,
+        Action.START,
+        "no pod was made",
+    ),
+    "died with its runner's word": (
+        seen(JobState.DEAD, exit_code=1, said="ExitCode: 1."),
+        Condition.DEAD,
+        Action.START,
+        "exit 1: ExitCode: 1.",
+    ),
     "died with a last word": (
         seen(JobState.DEAD, exit_code=1, heartbeat=beat(NOW, error="disk full")),
         Condition.DEAD,

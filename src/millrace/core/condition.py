@@ -134,11 +134,14 @@ def _silent_s(seen: Observation) -> float:
 
 
 def describe_death(seen: Observation) -> str:
-    code = seen.status.exit_code
-    unsaid = seen.status.reason or "ended by a signal (kill -9?)"
-    text = unsaid if code is None else f"exit {code}{_meaning(code)}"
-    beat = seen.own_beat
-    return f"{text}: {beat.error}" if beat and beat.error else text
+    """The job's own last word says most; else its runner's."""
+    status, beat = seen.status, seen.own_beat
+    word = (beat.error if beat else "") or status.reason
+    if status.exit_code is not None:
+        how = f"exit {status.exit_code}{_meaning(status.exit_code)}"
+    else:
+        how = "" if status.reason else "ended by a signal (kill -9?)"
+    return ": ".join(part for part in (how, word) if part)
 
 
 def _meaning(code: int) -> str:

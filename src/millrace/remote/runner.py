@@ -17,6 +17,7 @@ from millrace.state.objects import Objects, objects_at
 _LIVE = (JobState.RUNNING, JobState.STOPPING)
 # Beyond the time that a job was given; the service kills it, and tells so a little later.
 _KILL_WAIT_S = 60.0
+_SPECS_KEPT = 100
 
 
 @dataclass(frozen=True)
@@ -147,6 +148,7 @@ class RemoteRunner:
         newest = mailbox.read_job()
         if newest is None or newest.generation <= spec.generation:
             mailbox.write_job(spec.model_copy(update={"run": run}))
+            self._files(spec.pipeline).delete([spec_name(spec.generation - _SPECS_KEPT)])
         return self.status(spec.pipeline)
 
     def _await_end(self, run: str, deadline: float) -> None:

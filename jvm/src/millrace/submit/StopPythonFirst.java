@@ -10,7 +10,7 @@ import org.apache.hadoop.util.ShutdownHookManager;
  * keeps Spark alive until Python has finished its batch; who sent the TERM says how long that may be.
  */
 public final class StopPythonFirst {
-  // Spark stops its contexts at 50 and lower.
+  // Spark stops its contexts at 50 and lower, EMR Serverless ends queries by itself at 60.
   private static final int BEFORE_SPARK = 100;
 
   private StopPythonFirst() {}
