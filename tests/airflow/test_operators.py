@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
@@ -11,6 +12,7 @@ from airflow.sdk.exceptions import AirflowFailException, TaskDeferred
 
 from millrace.core.errors import MillraceError
 from millrace.core.layout import Layout
+from millrace.settings import Settings
 from millrace_airflow.deployment import read_deployment, remember
 from millrace_airflow.operators import DeployOperator, PipelineOperator, SuperviseOperator
 from millrace_airflow.triggers import BudgetTrigger, JobTrigger
@@ -35,6 +37,26 @@ def resume(operator: PipelineOperator, deferred: TaskDeferred, event: dict[str, 
 @pytest.fixture(autouse=True)
 def provisioned(layout: Layout) -> None:
     remember(layout, read_deployment(layout, "temperature"))
+
+
+REMOTE = """\
+store: {kind: s3, bucket: plant-data}
+kubernetes: {namespace: m, image: i, service_account: s, secret: l}
+"""
+
+
+@pytest.mark.parametrize(("runner", "poll_s"), [("memory", 2.0), ("kubernetes", 10.0)])
+def test_a_service_elsewhere_is_asked_less_often(
+    layout: Layout, runner: str, poll_s: float
+) -> None:
+    layout.local_settings.parent.mkdir()
+    layout.local_settings.write_text(REMOTE)
+    edit(layout, "runner: memory", f"runner: {runner}")
+    here = Settings.from_env(os.environ).layout
+    remember(here, read_deployment(here, "temperature"))
+    with pytest.raises(TaskDeferred) as deferred:
+        supervise().execute(CONTEXT)
+    assert deferred.value.trigger.poll_s == poll_s
 
 
 def test_deploy_says_what_it_did(layout: Layout) -> None:
