@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from millrace.core.errors import RunnerRefusedError, RunnerUnreachableError
-from millrace.core.heartbeat import Heartbeat, Phase
+from millrace.core.heartbeat import Heartbeat, Phase, SiteBeat
 from millrace.core.job import JobSpec, JobState
 from millrace.core.remote import arguments, names_of
 from millrace.core.remote_settings import Remotes
@@ -20,6 +20,7 @@ from millrace.remote.kube_api import open_api
 from millrace.state.mailbox import Mailbox
 from millrace.state.objects import Objects, objects_at
 from millrace.state.spec_file import read_spec
+from millrace.tasks.retirement import jobs_reading
 from tests.integration.https_service import Answer, Asked
 from tests.integration.object_store import RunningStore
 from tests.integration.runner_places import PIPELINE, RemotePlace, emr_serverless, kubernetes
@@ -57,6 +58,31 @@ def test_a_mailbox_in_a_bucket_gives_back_what_it_was_given(place: RemotePlace) 
     again = Mailbox(job.mailbox, job.engine.bucket)
     assert again.read_heartbeat() == beat.model_copy(update={"generation": 4})
     assert [start.generation for start in again.read_starts()] == [4]
+
+
+def test_a_job_elsewhere_holds_up_the_end_of_a_site_that_it_reads(place: RemotePlace) -> None:
+    job, now = place.job(), datetime.now(UTC)
+    site = SiteBeat(
+        site="plant-a",
+        batch=1,
+        rows_per_s=0,
+        rows_total=0,
+        last_batch_at=None,
+        reachable=True,
+        partitions=(),
+    )
+    beat = Heartbeat(
+        pipeline=PIPELINE,
+        generation=1,
+        fingerprint="f",
+        phase=Phase.RUNNING,
+        at=now - timedelta(seconds=20),
+        sites=(site,),
+    )
+    Mailbox(job.mailbox, job.engine.bucket).write_heartbeat(beat)
+    place.layout.job(PIPELINE).mkdir(parents=True)
+    assert jobs_reading(place.layout, "plant-a") == [PIPELINE]
+    assert jobs_reading(place.layout, "plant-b") == []
 
 
 def test_the_job_s_arguments_lead_to_its_specification(place: RemotePlace) -> None:

@@ -22,8 +22,8 @@ class Phase(StrEnum):
 
 
 _ALIVE = {Phase.STARTING, Phase.RUNNING, Phase.STOPPING}
-# A living job beats every second or two.
-_SILENT_AFTER = timedelta(seconds=15)
+# A living job beats every second or two; every ten, where its mailbox is in a bucket.
+_SILENT_AFTER = timedelta(seconds=30)
 
 
 class PartitionLag(Frozen):

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from millrace.core.errors import MillraceError
+from millrace.core.heartbeat import Heartbeat
 from millrace.core.layout import Layout
 from millrace.core.site_change import SiteChange
 from millrace.core.site_users import plan_removal
@@ -49,7 +50,7 @@ def _await_jobs(layout: Layout, site: str, say: Say) -> None:
     """A job whose user is taken from under it would die, and its other sites with it."""
     deadline = time.monotonic() + _JOBS_LET_GO_S
     waits_for: list[str] = []
-    while reading := _jobs_reading(layout, site):
+    while reading := jobs_reading(layout, site):
         if time.monotonic() > deadline:
             raise MillraceError(
                 f"site {site!r} is still read by the job of {', '.join(reading)} after"
@@ -62,7 +63,15 @@ def _await_jobs(layout: Layout, site: str, say: Say) -> None:
         time.sleep(_POLL_S)
 
 
-def _jobs_reading(layout: Layout, site: str) -> list[str]:
+def jobs_reading(layout: Layout, site: str) -> list[str]:
     now = datetime.now(UTC)
-    beats = [Mailbox(folder).read_heartbeat() for folder in sorted(layout.jobs.glob("*"))]
-    return [beat.pipeline for beat in beats if beat and beat.reads(site, now)]
+    names = sorted(folder.name for folder in layout.jobs.glob("*"))
+    beats = [beat for name in names for beat in _beats(layout, name)]
+    return [beat.pipeline for beat in beats if beat.reads(site, now)]
+
+
+def _beats(layout: Layout, pipeline: str) -> list[Heartbeat]:
+    """Wherever its job ran last: its file may be gone, or name another runner by now."""
+    places = {str(layout.job(pipeline)), layout.shared_mailbox(pipeline)}
+    beats = [Mailbox(place, layout.bucket).read_heartbeat() for place in sorted(places)]
+    return [beat for beat in beats if beat]
