@@ -113,13 +113,8 @@ class QualityOperator(TaskOperator):
             result = check_rows(self.layout, pipeline, (None, None), "critical", self.say)
         self.say_all(verdict_lines(result))
         if not result.passed:
-            raise AirflowFailException(f"{result.worst}: {failures(result)}; page: {result.page}")
+            raise AirflowFailException(f"{result.worst}: {result.failures}; page: {result.page}")
         return {"rows": result.rows, "span": result.span, "page": str(result.page)}
-
-
-def failures(result: QualityResult) -> str:
-    failed = [one for one in result.outcomes if not one.passed]
-    return ", ".join(f"{one.type} of {one.subject}" for one in failed)
 
 
 def verdict_lines(result: QualityResult) -> list[str]:

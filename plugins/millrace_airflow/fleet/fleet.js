@@ -9,7 +9,7 @@
   const COLOURS = {
     healthy: "green", starting: "blue", stopping: "blue", outdated: "blue",
     lagging: "orange", "input silent": "orange", stuck: "red", stale: "red",
-    dead: "red", "crash loop": "red", fenced: "red",
+    dead: "red", "crash loop": "red", "given up": "red", fenced: "red",
   };
 
   // --- asking -------------------------------------------------------------------------------

@@ -29,6 +29,8 @@ class Alarm(Frozen):
     text: str
     # What puts it right, where a command does.
     command: str | None = None
+    # Where a replay would.
+    part: Part | None = None
 
     @property
     def name(self) -> str:
@@ -55,12 +57,14 @@ def disagreement_alarm(pipeline: str, kind: Kind, part: Part, ranges: Ranges) ->
     """`kind`: unrefined, in both, or orphaned."""
     command = replay_command(pipeline, part, ranges)
     commands = {Kind.UNREFINED: f"{command} --source bronze", Kind.ORPHANED: command}
+    is_replayed = kind in commands
     return Alarm(
         kind=kind,
         subject=str(part),
         ranges=ranges,
         text=f"{records_in(ranges)} {_DISAGREEMENTS[kind]}",
         command=commands.get(kind),
+        part=part if is_replayed else None,
     )
 
 

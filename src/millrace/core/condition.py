@@ -30,6 +30,7 @@ class Condition(StrEnum):
     FENCED = "fenced"  # another supervisor started a newer generation
     DEAD = "dead"
     CRASH_LOOP = "crash loop"  # dies before its first batch, again and again
+    GIVEN_UP = "given up"  # died more often than it may be started again
     UNKNOWN = "out of sight"  # the runner does not answer
 
 

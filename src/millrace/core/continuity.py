@@ -135,6 +135,7 @@ def part_alarms(pipeline: str, part: Part, facts: Facts, verdict: Verdict) -> It
             ranges=verdict.missing,
             text=f"{records_in(verdict.missing)} at the broker and not in bronze",
             command=replay_command(pipeline, part, verdict.missing),
+            part=part,
         )
     if verdict.lost:
         yield Alarm(

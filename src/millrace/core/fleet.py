@@ -14,7 +14,13 @@ from millrace.core.pipeline import PipelineSpec
 from millrace.core.refine import Severity
 
 # A job that rests says nothing, and need not.
-_AT_REST = {Condition.ABSENT, Condition.STOPPED, Condition.DEAD, Condition.CRASH_LOOP}
+_AT_REST = {
+    Condition.ABSENT,
+    Condition.STOPPED,
+    Condition.DEAD,
+    Condition.CRASH_LOOP,
+    Condition.GIVEN_UP,
+}
 
 
 class Verdict(Frozen):

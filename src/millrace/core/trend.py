@@ -21,6 +21,8 @@ class SiteTrend(Frozen):
     moved_at: datetime
     # When its broker last had something new.
     heard_at: datetime
+    # When its broker last answered.
+    answered_at: datetime
 
 
 class Trend(Frozen):
@@ -34,6 +36,9 @@ class Trend(Frozen):
 
     def silent_sites(self, now: datetime, after: timedelta) -> tuple[str, ...]:
         return tuple(name for name, site in self.sites.items() if now - site.heard_at > after)
+
+    def away_sites(self, now: datetime, after: timedelta) -> tuple[str, ...]:
+        return tuple(name for name, site in self.sites.items() if now - site.answered_at > after)
 
     def is_rising(self, lag_s: float) -> bool:
         """Over a minute; until one is seen nobody knows."""
@@ -55,13 +60,14 @@ def _follow_site(before: SiteTrend | None, site: SiteBeat, now: datetime) -> Sit
     position = sum(part.position for part in site.partitions)
     end = sum(part.end for part in site.partitions)
     if before is None:
-        return SiteTrend(position=position, end=end, moved_at=now, heard_at=now)
+        return SiteTrend(position=position, end=end, moved_at=now, heard_at=now, answered_at=now)
     has_moved = position != before.position or not site.lag_records or not site.reachable
     return SiteTrend(
         position=position,
         end=end,
         moved_at=now if has_moved else before.moved_at,
         heard_at=now if end != before.end else before.heard_at,
+        answered_at=now if site.reachable else before.answered_at,
     )
 
 

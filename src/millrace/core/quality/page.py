@@ -1,44 +1,27 @@
-"""A result as one HTML page that needs nothing else: no script, no image, no network."""
+"""A result as one HTML page."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from html import escape
 
+from millrace.core.html import document
 from millrace.core.quality.task import QualityResult
 from millrace.core.quality.verdict import Outcome, Sample
 
-_STYLE = """
-:root { color-scheme: light dark; font: 15px/1.5 system-ui, sans-serif; }
-body { max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.4rem; } .passed { color: #18794e; } .failed { color: #ce2c31; }
-table { border-collapse: collapse; width: 100%; }
-th, td { text-align: left; vertical-align: top; padding: .35rem .6rem; }
-td { border-top: 1px solid #8884; }
-td.number { text-align: right; font-variant-numeric: tabular-nums; }
-code { font-size: .9em; overflow-wrap: anywhere; } small { opacity: .75; }
-""".strip()
 _HEADS = ("", "severity", "about", "expectation", "rows against it", "seen")
 
 
 def render(result: QualityResult) -> str:
     state = "passed" if result.passed else "failed"
     title = f"{result.suite} on {result.pipeline}: {state}"
-    return "\n".join(
-        (
-            "<!doctype html>",
-            '<html lang="en"><head><meta charset="utf-8">',
-            '<meta http-equiv="Content-Security-Policy"'
-            " content=\"default-src 'none'; style-src 'unsafe-inline'\">",
-            '<meta name="viewport" content="width=device-width">',
-            f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body>",
-            f'<h1>{escape(result.suite)} on {escape(result.pipeline)}: <span class="{state}">'
-            f"{state}</span></h1>",
-            *(f"<p>{escape(line)}</p>" for line in _summary(result)),
-            *_table(result.outcomes),
-            "</body></html>",
-        )
+    body = (
+        f'<h1>{escape(result.suite)} on {escape(result.pipeline)}: <span class="{state}">'
+        f"{state}</span></h1>",
+        *(f"<p>{escape(line)}</p>" for line in _summary(result)),
+        *_table(result.outcomes),
     )
+    return document(title, body)
 
 
 def _summary(result: QualityResult) -> Iterable[str]:

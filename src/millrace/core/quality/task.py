@@ -56,6 +56,11 @@ class QualityResult(Frozen):
         return worst_of(self.outcomes)
 
     @property
+    def failures(self) -> str:
+        failed = (one for one in self.outcomes if not one.passed)
+        return ", ".join(f"{one.type} of {one.subject}" for one in failed)
+
+    @property
     def passed(self) -> bool:
         return not any(one.is_failure_at(self.fail_on) for one in self.outcomes)
 

@@ -1,0 +1,83 @@
+"""A platform event: something that went wrong and that a person should hear of, once."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+
+from pydantic import ValidationError
+
+from millrace.core.coordinates import Part
+from millrace.core.model import Frozen
+from millrace.core.ranges import Range
+from millrace.core.replay import Origin
+from millrace.core.task import folder_name
+
+TOPIC = "platform-events"
+
+
+class Kind(StrEnum):
+    QUALITY_FAILED = "quality failed"
+    GAP_FOUND = "gap found"
+    SITE_SILENT = "site silent"
+    CRASH_LOOPING = "job crash-looping"
+    GIVEN_UP = "job given up"
+
+    @property
+    def slug(self) -> str:
+        return self.replace(" ", "-")
+
+
+class Gap(Frozen):
+    """Offsets of one partition that a replay from `source` would bring."""
+
+    site: str
+    topic: str
+    partition: int
+    span: Range
+    source: Origin = "kafka"
+
+    @property
+    def part(self) -> Part:
+        return Part(self.site, self.topic, self.partition)
+
+
+class Event(Frozen):
+    """The same occurrence has the same id, however often it is delivered."""
+
+    id: str
+    at: datetime
+    kind: Kind
+    pipeline: str
+    site: str | None = None
+    text: str
+    gaps: tuple[Gap, ...] = ()
+
+
+def make_event(
+    kind: Kind,
+    pipeline: str,
+    at: datetime,
+    text: str,
+    site: str | None = None,
+    gaps: tuple[Gap, ...] = (),
+) -> Event:
+    """Ids in order are events in order; they are names of files too."""
+    name = "-".join(filter(None, (kind.slug, pipeline, site)))
+    return Event(
+        id=folder_name(name, at),
+        at=at,
+        kind=kind,
+        pipeline=pipeline,
+        site=site,
+        text=text,
+        gaps=gaps,
+    )
+
+
+def read_event(text: str | bytes) -> Event | None:
+    """None for what is no event, or one of another version of Millrace."""
+    try:
+        return Event.model_validate_json(text)
+    except ValidationError:
+        return None

@@ -1,0 +1,83 @@
+"""What a person may do next about an incident."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from millrace.core.alarms import replay_command
+from millrace.core.event import Kind
+from millrace.core.incident import Incident
+from millrace.core.model import Frozen
+
+
+class Step(Frozen):
+    """`path`: of a page of Airflow. `command`: to be typed in the checkout."""
+
+    text: str
+    path: str | None = None
+    command: str | None = None
+
+
+def advise(incident: Incident) -> tuple[Step, ...]:
+    name = incident.pipeline
+    common = (
+        Step(text="How the pipeline is now", path=f"/plugin/fleet?pipeline={name}"),
+        Step(text="What its supervision did", path=f"/dags/pipeline.{name}/runs"),
+    )
+    return (*_STEPS[incident.kind](incident), *common)
+
+
+def _quality(incident: Incident) -> Iterator[Step]:
+    name = incident.pipeline
+    yield Step(
+        text="See which rows break which expectation",
+        path=f"/fleet/api/pipelines/{name}/quality",
+    )
+    yield Step(
+        text="If the suite is wrong and not the data: mend it, then judge those days anew",
+        path=f"/dags/backfill.{name}",
+        command=f"millrace backfill {name} --from DAY --dry-run",
+    )
+
+
+def _gap(incident: Incident) -> Iterator[Step]:
+    for gap in incident.gaps:
+        command = replay_command(incident.pipeline, gap.part, (gap.span,))
+        source = " --source bronze" if gap.source == "bronze" else ""
+        yield Step(
+            text=f"Bring back {gap.part} {gap.span}: answer the task 'offer' of this run, or type",
+            command=f"{command}{source}",
+        )
+    yield Step(text="The replay's own form", path="/dags/replay")
+    yield Step(
+        text="See whether all is there again", command=f"millrace verify {incident.pipeline}"
+    )
+
+
+def _silent(incident: Incident) -> Iterator[Step]:
+    for site in dict.fromkeys(event.site for event in incident.events if event.site):
+        yield Step(
+            text=f"Whether {site} answers, and who else reads it",
+            path=f"/plugin/fleet?site={site}",
+        )
+        yield Step(
+            text=f"See what {site} sends, if anything",
+            command=f"millrace tail TOPIC@{site}",
+        )
+
+
+def _loop(incident: Incident) -> Iterator[Step]:
+    yield Step(
+        text="Read below why it dies. A changed file is tried at once, without waiting for the"
+        " next try: mend and save it"
+    )
+    yield Step(text="Its whole log", command=f"less var/log/job-{incident.pipeline}.log")
+
+
+_STEPS: dict[Kind, Callable[[Incident], Iterator[Step]]] = {
+    Kind.QUALITY_FAILED: _quality,
+    Kind.GAP_FOUND: _gap,
+    Kind.SITE_SILENT: _silent,
+    Kind.CRASH_LOOPING: _loop,
+    Kind.GIVEN_UP: _loop,
+}
