@@ -41,7 +41,7 @@ def _provision_sites(deployment: Deployment, layout: Layout) -> tuple[list[str],
 def _provision_site(site: SiteSpec, deployment: Deployment, layout: Layout) -> list[str]:
     from millrace.local.provision import provision_as_admin
 
-    wanted = wanted_for_site(site, _sharing_topics(deployment, layout))
+    wanted = wanted_for_site(site, _sharing_topics(deployment, layout), layout.events_site)
     return provision_as_admin(layout, site, wanted)
 
 

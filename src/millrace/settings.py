@@ -13,7 +13,7 @@ from millrace.core.cluster import PORTS_NEEDED as CLUSTER_PORTS
 from millrace.core.cluster import Cluster
 from millrace.core.errors import MillraceError
 from millrace.core.layout import Layout
-from millrace.core.model import Frozen
+from millrace.core.model import Frozen, Name
 from millrace.core.object_store import PORTS_NEEDED
 from millrace.core.remote_settings import (
     EmrServerlessSettings,
@@ -48,6 +48,11 @@ class LocalSettings(Frozen):
     emr_serverless: EmrServerlessSettings | None = None
     kubernetes: KubernetesSettings | None = None
 
+    # The site whose cluster carries platform events; without one there are no incidents.
+    events_site: Name | None = None
+    # A file (0600) whose one line is the address that incidents are posted to.
+    webhook_file: Path | None = None
+
     @property
     def default_kind(self) -> StoreKind:
         return self.store.kind if isinstance(self.store, RemoteStore) else self.store
@@ -75,7 +80,17 @@ class Settings:
             emr_serverless=_from_home(local.emr_serverless, layout),
             kubernetes=_from_home(local.kubernetes, layout),
         )
-        return cls(replace(layout, bucket=bucket, cluster=cluster, remotes=remotes), local)
+        return cls(
+            replace(
+                layout,
+                bucket=bucket,
+                cluster=cluster,
+                remotes=remotes,
+                events_site=local.events_site,
+                webhook_file=home / local.webhook_file if local.webhook_file else None,
+            ),
+            local,
+        )
 
     @property
     def airflow_port(self) -> int:

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 from millrace.cli.output import Json, print_json, print_line
 from millrace.core.effects import Effects, effects_of
+from millrace.core.provision import EVENTS
 from millrace.settings import Settings
-from millrace.specs.loader import load_pipelines, load_sites
+from millrace.specs.loader import load_events_site, load_pipelines, load_sites
 from millrace.specs.refining import check_quality
 
 
@@ -21,6 +22,7 @@ def check(*, as_json: Json = False) -> None:
     settings = Settings.from_env(os.environ)
     layout = settings.layout
     pipelines, sites = load_pipelines(layout), load_sites(layout)
+    events = load_events_site(layout)
     suites = check_quality(layout, pipelines)
     effects = [
         effects_of(pipeline, sites, layout, suites.get(pipeline.name)) for pipeline in pipelines
@@ -36,6 +38,8 @@ def check(*, as_json: Json = False) -> None:
     for site in sites:
         where = "a broker on this machine" if site.local else "a remote cluster"
         print_line(f"site {site.name}: {where} at {site.bootstrap}")
+    if events:
+        print_line(f"platform events: topic {EVENTS}@{events.name}")
     for one in effects:
         _print_effects(one)
     print_line(f"all is well: {_count(pipelines, 'pipeline')}, {_count(sites, 'site')}")

@@ -13,8 +13,6 @@ from millrace.core.ranges import Range
 from millrace.core.replay import Origin
 from millrace.core.task import folder_name
 
-TOPIC = "platform-events"
-
 
 class Kind(StrEnum):
     QUALITY_FAILED = "quality failed"

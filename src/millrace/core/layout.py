@@ -23,6 +23,10 @@ class Layout:
     cluster: Cluster | None = None
     # Where jobs may run but on this machine.
     remotes: Remotes = field(default_factory=Remotes)
+    # The site whose cluster carries platform events; none: nobody is told of any.
+    events_site: str | None = None
+    # Holds the address that incidents are posted to; none: they are on their page alone.
+    webhook_file: Path | None = None
 
     # What people edit.
     @property
@@ -167,6 +171,11 @@ class Layout:
         """A pgpass file (0600)."""
         return self.secrets / "postgres.pgpass"
 
+    @property
+    def airflow_connections(self) -> Path:
+        """Passwords of what Airflow itself connects to (0600), read by its secrets backend."""
+        return self.secrets / "airflow-connections.json"
+
     # The object store, where there is one.
     @property
     def runner_choice(self) -> Path:
@@ -240,6 +249,19 @@ class Layout:
     def quality(self, pipeline: str) -> Path:
         """How far its silver table was checked, and `latest`, the folder of the newest result."""
         return self.job(pipeline) / "quality"
+
+    def verify(self, pipeline: str) -> Path:
+        """What the last look for gaps found."""
+        return self.job(pipeline) / "verify"
+
+    @property
+    def outbox(self) -> Path:
+        """Platform events that the broker has not yet, a file for each."""
+        return self.var / "events"
+
+    @property
+    def incidents(self) -> Path:
+        return self.var / "incidents"
 
     def job_log(self, pipeline: str) -> Path:
         return self.logs / f"job-{pipeline}.log"

@@ -19,6 +19,8 @@ from millrace.core.site import SiteSpec
 
 INGEST, APP, SIMULATOR, GATEWAY = "ingest", "app", "simulator", "gateway"
 SITE_USERS = (INGEST, APP, SIMULATOR, GATEWAY)
+# Who tells and hears of platform events, and their topic, at the one site that has them.
+PLATFORM, EVENTS = "platform", "platform-events"
 
 
 class Resource(StrEnum):
@@ -59,6 +61,13 @@ class Wanted(Frozen):
     users: tuple[str, ...] = ()
     topics: tuple[Topic, ...] = ()
     acls: tuple[Acl, ...] = ()
+
+    def and_also(self, other: Wanted) -> Wanted:
+        return Wanted(
+            users=(*self.users, *other.users),
+            topics=(*self.topics, *other.topics),
+            acls=(*self.acls, *other.acls),
+        )
 
 
 class Actual(Frozen):
@@ -148,8 +157,15 @@ def _plan_topic(wanted: Topic, actual: Topic | None) -> Iterable[Change]:
         yield AlterTopic(topic=wanted.name, settings=differing)
 
 
-def wanted_for_site(site: SiteSpec, pipelines: Iterable[PipelineSpec]) -> Wanted:
-    """Topics, users and rights that the pipelines need at a site."""
+def wanted_for_site(
+    site: SiteSpec, pipelines: Iterable[PipelineSpec], events_site: str | None = None
+) -> Wanted:
+    """Topics, users and rights that the pipelines need at a site, and platform events at theirs."""
+    needed = _of_pipelines(site, pipelines)
+    return needed.and_also(_OF_EVENTS) if site.name == events_site else needed
+
+
+def _of_pipelines(site: SiteSpec, pipelines: Iterable[PipelineSpec]) -> Wanted:
     here = [p for p in pipelines if p.sites == "all" or site.name in p.sites]
     partitions: dict[str, int] = {}
     for pipeline in here:
@@ -203,3 +219,15 @@ def _on_topics(user: str, topics: list[str], *operations: Operation) -> list[Acl
 
 def _prefixed(user: str, operation: Operation, resource: Resource, name: str) -> Acl:
     return Acl(user=user, operation=operation, resource=resource, name=name, prefixed=True)
+
+
+# One partition: they are read in the order in which they were told. Two weeks outlast any Airflow
+# that is down.
+_OF_EVENTS = Wanted(
+    users=(PLATFORM,),
+    topics=(Topic(name=EVENTS, partitions=1, settings={"retention.ms": "1209600000"}),),
+    acls=(
+        *_on_topics(PLATFORM, [EVENTS], Operation.READ, Operation.WRITE, Operation.DESCRIBE),
+        Acl(user=PLATFORM, operation=Operation.READ, resource=Resource.GROUP, name=EVENTS),
+    ),
+)

@@ -85,6 +85,12 @@ class Sender:
         self._outstanding[number] = (key, value)
         self._hand_over(number, key, value)
 
+    def abandon(self) -> None:
+        """What is not delivered yet is left to another sender."""
+        self._gave_up = True
+        self._producer.purge()
+        self._producer.flush(_PAUSE_S)
+
     def poll(self, timeout_s: float) -> None:
         """Wait for answers; start anew where a message was given up."""
         self._producer.poll(timeout_s)

@@ -17,6 +17,7 @@ from millrace.core.layout import Layout
 from millrace.core.task import POOL
 from millrace.local import postgres
 from millrace.local.airflow_config import USER, AirflowSecrets, render_airflow_config
+from millrace.local.airflow_connections import write_connections
 from millrace.local.logs import last_lines
 from millrace.local.program import Program
 from millrace.state.files import read_text, write_atomic
@@ -38,6 +39,7 @@ def prepare_airflow(layout: Layout, port: int) -> list[Program]:
         "sql_alchemy_conn": postgres.url(layout, "psycopg2"),
         "sql_alchemy_conn_async": postgres.url(layout, "asyncpg"),
     }
+    write_connections(layout)
     text = render_airflow_config(layout, port, _ensure_secrets(layout), databases)
     write_atomic(layout.airflow / "airflow.cfg", text)
     return [_program(name, words, layout, port) for name, words in COMPONENTS.items()]

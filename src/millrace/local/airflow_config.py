@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from millrace.core.layout import Layout
 
 USER = "admin"
+BACKEND = "airflow.secrets.local_filesystem.LocalFilesystemBackend"
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,7 @@ def render_airflow_config(
         "database": {**databases, "load_default_connections": False},
         "logging": {"base_log_folder": layout.airflow / "logs", "colored_console_log": False},
         "usage_data_collection": {"enabled": False},
+        "secrets": _secrets(layout),
         "api": _api(layout, port, secrets),
         "api_auth": {"jwt_secret": secrets.jwt},
         "scheduler": {
@@ -61,6 +64,11 @@ def _core(layout: Layout, secrets: AirflowSecrets, port: int) -> dict[str, objec
         "simple_auth_manager_passwords_file": layout.airflow / "passwords.json",
         "execution_api_server_url": f"https://127.0.0.1:{port}/execution/",
     }
+
+
+def _secrets(layout: Layout) -> dict[str, object]:
+    file = {"connections_file_path": str(layout.airflow_connections)}
+    return {"backend": BACKEND, "backend_kwargs": json.dumps(file)}
 
 
 def _api(layout: Layout, port: int, secrets: AirflowSecrets) -> dict[str, object]:

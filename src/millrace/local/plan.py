@@ -12,7 +12,7 @@ from millrace.core.site import SiteSpec
 from millrace.local.airflow import API_SERVER
 from millrace.local.program import Program
 from millrace.settings import Settings
-from millrace.specs.loader import load_pipelines, load_sites
+from millrace.specs.loader import load_events_site, load_pipelines, load_sites
 
 RUNNER = "local"
 
@@ -30,6 +30,7 @@ class StackPlan:
     def load(cls, settings: Settings) -> StackPlan:
         layout = settings.layout
         pipelines, sites = load_pipelines(layout), load_sites(layout)
+        load_events_site(layout)
         return cls(
             layout, settings.airflow_port, tuple(sites), tuple(pipelines), settings.store_port
         )

@@ -154,7 +154,8 @@ class _Ascent:
     def _has_users(self, site: SiteSpec) -> bool:
         """Topics and rights on them come with the pipelines that need them."""
         try:
-            provision_as_admin(self._layout, site, wanted_for_site(site, []))
+            wanted = wanted_for_site(site, [], self._layout.events_site)
+            provision_as_admin(self._layout, site, wanted)
         except UnreachableError:
             return False
         return True

@@ -10,7 +10,13 @@ from pydantic import BaseModel, ValidationError
 from millrace.core.errors import BadValueError, SpecError, SpecErrors
 from millrace.core.layout import Layout
 from millrace.core.pipeline import PipelineSpec
-from millrace.core.references import Problem, check_pipelines, check_runners, check_sites
+from millrace.core.references import (
+    Problem,
+    check_pipelines,
+    check_runners,
+    check_sites,
+    describe_unknown_site,
+)
 from millrace.core.site import SiteSpec
 from millrace.specs.explain import explain
 from millrace.specs.runners import installed_runners
@@ -28,6 +34,18 @@ def load_sites(layout: Layout) -> list[SiteSpec]:
     documents, sites = _load_folder(layout.sites, SiteSpec)
     _raise_all(documents, check_sites(sites))
     return sites
+
+
+def load_events_site(layout: Layout) -> SiteSpec | None:
+    """The site that carries platform events, where the settings name one."""
+    if layout.events_site is None:
+        return None
+    sites = {site.name: site for site in load_sites(layout)}
+    if layout.events_site not in sites:
+        place = read_document(layout.local_settings).place(("events_site",))
+        problem = describe_unknown_site(layout.events_site, list(sites))
+        raise SpecErrors([BadValueError(place, f"events_site: {problem}")])
+    return sites[layout.events_site]
 
 
 def load_pipelines(layout: Layout) -> list[PipelineSpec]:
