@@ -60,6 +60,18 @@ on it what must see judged rows only.
 """
 
 
+def verify_doc(spec: PipelineSpec) -> str:
+    return f"""\
+### Verify {spec.name}
+
+Proves each night that nothing is missing in its tables and nothing doubled, by the broker's
+offsets, the job's positions, and the numbers that producers gave their messages. An alarm fails
+the task; its log names the offsets and what puts it right. A new alarm raises an incident.
+
+By hand: `millrace verify {spec.name}`.
+"""
+
+
 def backfill_doc(spec: PipelineSpec) -> str:
     return f"""\
 ### Backfill of {spec.name}
@@ -120,4 +132,22 @@ Adds, changes or retires a site, or gives its users new passwords: fill in the f
   commit them.
 
 By hand: `millrace site --help`.
+"""
+
+
+INCIDENT = """\
+### Incident
+
+Runs when supervision, quality or verify tell of something that a person should know. What is of
+one kind and one pipeline within 15 minutes is one incident.
+
+| task | what it does |
+|---|---|
+| gather | says which incidents the new events are, or belong to |
+| page | writes all that is known on one page: the button *Incident page* |
+| notify | posts it to the webhook of `infra/local.yaml`; skipped without one |
+| offer | where a replay would help: waits a day for your answer, with the form filled in |
+| replay | begins the DAG `replay` with the form as you left it |
+
+Pausing this DAG takes nothing away: what happens meanwhile waits, and is told when it goes on.
 """

@@ -7,14 +7,13 @@ from typing import Any
 
 from airflow.sdk import DAG, Asset, AssetOrTimeSchedule, AssetWatcher, CronTriggerTimetable, Param
 
-from millrace.core.errors import MillraceError
 from millrace.core.layout import Layout
 from millrace.core.pipeline import PipelineSpec
 from millrace.core.schedule import hourly, nightly
-from millrace.specs.loader import load_sites
 from millrace_airflow import docs
 from millrace_airflow.commits import NewRowsTrigger
 from millrace_airflow.deployment import known_pipelines
+from millrace_airflow.replay_form import replay_form, site_names
 from millrace_airflow.replay_operators import ApproveReplayOperator, ReplayOperator
 from millrace_airflow.task_operators import (
     BackfillOperator,
@@ -22,6 +21,7 @@ from millrace_airflow.task_operators import (
     PlanMaintenanceOperator,
     QualityOperator,
 )
+from millrace_airflow.verify_operators import VerifyOperator
 
 # Without a start_date the first run is at the schedule's next time, and not at once.
 _COMMON: dict[str, Any] = {
@@ -83,6 +83,21 @@ def quality_dag(spec: PipelineSpec) -> DAG | None:
     return dag
 
 
+def verify_dag(spec: PipelineSpec) -> DAG:
+    """Each night: more often than a broker deletes, or nobody could tell any more."""
+    with DAG(
+        f"verify.{spec.name}",
+        description=f"Looks for gaps in the tables of {spec.name}",
+        doc_md=docs.verify_doc(spec),
+        schedule=CronTriggerTimetable(nightly(f"verify.{spec.name}"), timezone="UTC"),
+        tags={"verify", spec.name},
+        default_args=_PATIENCE,
+        **_COMMON,
+    ) as dag:
+        VerifyOperator(task_id="verify", pipeline=spec.name)
+    return dag
+
+
 def backfill_dag(spec: PipelineSpec) -> DAG | None:
     """Scheduled, because Airflow's backfill takes its days from the schedule."""
     if not spec.columns:
@@ -117,7 +132,7 @@ def replay_dag(layout: Layout) -> DAG | None:
         description="Adds what is missing of a span to the tables, after a person's yes",
         doc_md=docs.REPLAY,
         schedule=None,
-        params=_replay_form(pipelines, _site_names(layout)),
+        params=replay_form(pipelines, site_names(layout)),
         tags={"replay"},
         **_COMMON,
     ) as dag:
@@ -128,69 +143,3 @@ def replay_dag(layout: Layout) -> DAG | None:
             >> ReplayOperator(task_id="add", dry_run=False)
         )
     return dag
-
-
-def _site_names(layout: Layout) -> list[str]:
-    try:
-        return [site.name for site in load_sites(layout)]
-    except MillraceError:
-        # dags/check_files.py shows what is wrong; the form still has its other fields.
-        return []
-
-
-def _replay_form(pipelines: list[PipelineSpec], sites: list[str]) -> dict[str, Param]:
-    names = sorted(spec.name for spec in pipelines)
-    topics = sorted({topic for spec in pipelines for topic in spec.topics})
-    return {
-        "pipeline": Param(
-            names[0],
-            enum=names,
-            title="Pipeline",
-            description="Its tables get what they miss. What is there is left alone.",
-        ),
-        "source": Param(
-            "kafka",
-            enum=["kafka", "bronze"],
-            title="Read from",
-            description="kafka fills bronze and what is made of it; bronze fills silver and"
-            " quarantine alone.",
-        ),
-        "sites": _several("Sites", sites),
-        "topics": _several("Topics", topics),
-        "partitions": Param(
-            None,
-            type=["null", "array"],
-            items={"type": "integer", "minimum": 0},
-            title="Partitions",
-            description="None: all of them.",
-        ),
-        "since": _moment("From", "Of the broker's time, UTC. Empty: from the beginning."),
-        "until": _moment("Until", "What came at this time is left out. Empty: up to now."),
-        "first_offset": _offset("First offset", "Needs one site, one topic and one partition."),
-        "last_offset": _offset("Last offset", "Included."),
-        "dry_run": Param(
-            False,
-            type="boolean",
-            title="Dry run",
-            description="Only say what is missing; ask nobody and write nothing.",
-        ),
-    }
-
-
-def _several(title: str, known: list[str]) -> Param:
-    return Param(
-        None,
-        type=["null", "array"],
-        items={"type": "string", "enum": known} if known else {"type": "string"},
-        examples=known,
-        title=title,
-        description="None: all of the pipeline's.",
-    )
-
-
-def _moment(title: str, text: str) -> Param:
-    return Param(None, type=["null", "string"], format="date-time", title=title, description=text)
-
-
-def _offset(title: str, text: str) -> Param:
-    return Param(None, type=["null", "integer"], minimum=0, title=title, description=text)

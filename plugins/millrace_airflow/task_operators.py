@@ -10,12 +10,14 @@ from typing import Any
 from airflow.sdk import Asset, BaseOperatorLink, Context
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 
+from millrace.core.event_sources import of_verdict
 from millrace.core.maintenance.lines import plan_lines, result_lines
 from millrace.core.maintenance.plan import TablePlan
 from millrace.core.pipeline import PipelineSpec
 from millrace.core.quality.task import QualityResult
 from millrace.core.task import POOL
 from millrace.state.objects import objects_at
+from millrace.state.outbox import tell
 from millrace.tasks.pipelines import find_pipeline
 from millrace_airflow.operators import PipelineOperator, said_plainly
 
@@ -112,6 +114,8 @@ class QualityOperator(TaskOperator):
             pipeline = self.spec_with_table("silver")
             result = check_rows(self.layout, pipeline, (None, None), "critical", self.say)
         self.say_all(verdict_lines(result))
+        event = of_verdict(result)
+        tell(self.layout, [event] if event else [])
         if not result.passed:
             raise AirflowFailException(f"{result.worst}: {result.failures}; page: {result.page}")
         return {"rows": result.rows, "span": result.span, "page": str(result.page)}

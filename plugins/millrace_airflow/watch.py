@@ -17,6 +17,7 @@ from millrace.state.files import mtime_ns
 from millrace.state.mailbox import Mailbox
 from millrace_airflow.deployment import Deployment, read_or_recall, recall
 from millrace_airflow.ensure import BudgetUsedUpError, Clock, Keeper, Outcome, utc_now
+from millrace_airflow.herald import Herald
 
 log = logging.getLogger(__name__)
 
@@ -44,6 +45,7 @@ class Watch:
         # The journal is supervision's own, and so on this machine wherever the job is.
         self._mailbox = Mailbox(layout.job(name))
         self._journal = self._mailbox.read_journal()
+        self._herald = Herald(name, layout)
 
     def look(self) -> Event | None:
         """None while all is as it should be; otherwise what ends this shift."""
@@ -77,10 +79,11 @@ class Watch:
         try:
             outcome = keeper.ensure()
         except BudgetUsedUpError as error:
-            self._write_down(Condition.CRASH_LOOP, str(error), None)
+            self._write_down(Condition.GIVEN_UP, str(error), None)
             raise
         self._trend = keeper.trend
         self._tell_change(outcome.decision, keeper.beat)
+        self._herald.on_trend(keeper.trend, keeper.policy, self._clock())
         self._summarise(keeper, outcome)
         return None
 
@@ -94,10 +97,11 @@ class Watch:
 
     def _write_down(self, condition: Condition, reason: str, beat: Heartbeat | None) -> None:
         now = self._clock()
-        journal = self._journal.noting(now, condition, reason).sampling(now, beat)
-        if journal != self._journal:
-            self._journal = journal
-            self._mailbox.write_journal(journal)
+        before = self._journal
+        self._journal = before.noting(now, condition, reason).sampling(now, beat)
+        if self._journal != before:
+            self._mailbox.write_journal(self._journal)
+            self._herald.on_change(before, self._journal)
 
     def _await_budget(self) -> Event | None:
         deployment = self._files.deployment()
@@ -105,6 +109,7 @@ class Watch:
             return CHANGED
         _, decision = self._keeper(deployment).look()
         if decision.action == Action.GIVE_UP:
+            self._write_down(Condition.GIVEN_UP, decision.reason, None)
             return None
         return {"status": "allowed", "reason": decision.reason}
 

@@ -33,7 +33,7 @@ def first_words(stack: Stack) -> str:
     """What the first `make up` said. Nothing runs by the clock while tests measure."""
     words = stack.make("up")
     airflow = stack.airflow()
-    for dag in ("maintain.temperature", "quality.temperature"):
+    for dag in ("maintain.temperature", "quality.temperature", "verify.temperature"):
         wait_until(partial(airflow.has, dag), 60, f"{dag} in Airflow")
         airflow.pause(paused=True, dag=dag)
     return words

@@ -17,8 +17,10 @@ from fastapi import Depends, FastAPI, HTTPException
 from fastapi.responses import HTMLResponse, Response
 
 from millrace.core.errors import MillraceError
+from millrace.core.event import EVENT_ID
 from millrace.core.fleet import Card, Page
 from millrace.core.fleet_site import SitePage
+from millrace.core.html import POLICY
 from millrace.core.model import Frozen
 from millrace.core.pipeline import PipelineSpec
 from millrace.core.refused import Refused
@@ -27,6 +29,7 @@ from millrace_airflow.fleet.sight import Sight
 
 PREFIX = "/fleet"
 _NAME = re.compile(r"[a-z0-9-]+")
+_NAME_OF_INCIDENT = re.compile(EVENT_ID)
 _SCRIPT = Path(__file__).with_name("fleet.js")
 
 
@@ -106,8 +109,16 @@ def quality(name: str, specs: Visible) -> HTMLResponse:
     text = _sight().quality_page(_named(specs, name).name)
     if text is None:
         raise HTTPException(404, f"pipeline {name!r} was not judged yet")
-    policy = "default-src 'none'; style-src 'unsafe-inline'"
-    return HTMLResponse(text, headers={"Content-Security-Policy": policy})
+    return HTMLResponse(text, headers={"Content-Security-Policy": POLICY})
+
+
+@app.get("/api/incidents/{incident_id}")
+def incident(incident_id: str, specs: Visible) -> HTMLResponse:
+    """Of a pipeline that this user may see; it holds lines of logs, so nothing in it may run."""
+    found = _sight().incident(incident_id) if _NAME_OF_INCIDENT.fullmatch(incident_id) else None
+    if found is None or found[0] not in specs:
+        raise HTTPException(404, f"there is no incident {incident_id!r} that you may see")
+    return HTMLResponse(found[1], headers={"Content-Security-Policy": POLICY})
 
 
 @app.get("/api/sites/{name}")

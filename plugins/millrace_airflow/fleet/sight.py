@@ -22,6 +22,7 @@ from millrace.core.status import tables_of
 from millrace.local.certificates import read_certificate
 from millrace.specs.loader import load_file, pipeline_files
 from millrace.state.files import read_text
+from millrace.state.incidents import Incidents
 from millrace.state.mailbox import Mailbox
 from millrace_airflow.deployment import read_alone
 
@@ -94,6 +95,12 @@ class Sight:
             return newest_refused(place, self.layout.bucket, _REFUSED_SHOWN)
         except NoTableError:  # none was refused so far, or the pipeline has bronze alone
             return []
+
+    def incident(self, incident_id: str) -> tuple[str, str] | None:
+        """Whose it is, and its page."""
+        store = Incidents(self.layout.incidents)
+        found, page = store.read(incident_id), store.page(incident_id)
+        return (found.pipeline, page) if found and page else None
 
     def _card(self, spec: PipelineSpec, beat: Heartbeat | None, journal: Journal) -> Card:
         sites = tuple(site.site for site in beat.sites) if beat else ()

@@ -9,9 +9,8 @@ from typing import Annotated
 import typer
 
 from millrace.cli.output import Json, print_json, print_line, show_progress
-from millrace.core.continuity import ContinuityResult, PartState
+from millrace.core.continuity_lines import result_lines
 from millrace.core.instants import parse_day
-from millrace.core.ranges import count
 from millrace.settings import Settings
 from millrace.tasks.verify import plan_verify
 from millrace.tasks.verify import verify as run
@@ -49,30 +48,7 @@ def verify(
     if as_json:
         print_json({**result.model_dump(mode="json"), "whole": result.is_whole})
     else:
-        for line in _lines(result):
+        for line in result_lines(result):
             print_line(line)
     if not result.is_whole:
         raise typer.Exit(_ALARMS)
-
-
-def _lines(result: ContinuityResult) -> list[str]:
-    lines = [_part_line(part) for part in result.parts]
-    for alarm in result.alarms:
-        lines.append(f"ALARM {alarm.name}: {alarm.text}")
-        if alarm.command:
-            lines.append(f"  put right by: {alarm.command}")
-    rows = sum(part.rows for part in result.parts)
-    end = f"{len(result.alarms)} alarms" if result.alarms else "whole: nothing missing or doubled"
-    return [*lines, f"{rows} records in {len(result.parts)} partitions; {end}"]
-
-
-def _part_line(part: PartState) -> str:
-    where = f"{part.site}/{part.topic}-{part.partition}"
-    span = f"[{part.first}..{part.last}]" if part.rows else "nothing yet"
-    broker = "no answer" if part.low is None else f"{part.low} to {part.high}"
-    notes = {
-        "offsets without a record": count(part.empty),
-        "offsets that nobody can tell any more": count(part.unproven),
-    }
-    extra = "".join(f"; {number} {what}" for what, number in notes.items() if number)
-    return f"{where}  {part.rows} records {span}, job at {part.committed}, broker {broker}{extra}"

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum
+from typing import Annotated
 
-from pydantic import ValidationError
+from pydantic import StringConstraints, ValidationError
 
 from millrace.core.coordinates import Part
-from millrace.core.model import Frozen
+from millrace.core.model import Frozen, Name, TopicName
 from millrace.core.ranges import Range
 from millrace.core.replay import Origin
 from millrace.core.task import folder_name
+
+# An id is the name of a file, and comes by way of a topic.
+EVENT_ID = r"[0-9T.]+-[a-z0-9-]+"
 
 
 class Kind(StrEnum):
@@ -29,8 +33,8 @@ class Kind(StrEnum):
 class Gap(Frozen):
     """Offsets of one partition that a replay from `source` would bring."""
 
-    site: str
-    topic: str
+    site: Name
+    topic: TopicName
     partition: int
     span: Range
     source: Origin = "kafka"
@@ -43,11 +47,11 @@ class Gap(Frozen):
 class Event(Frozen):
     """The same occurrence has the same id, however often it is delivered."""
 
-    id: str
+    id: Annotated[str, StringConstraints(pattern=f"^{EVENT_ID}$")]
     at: datetime
     kind: Kind
-    pipeline: str
-    site: str | None = None
+    pipeline: Name
+    site: Name | None = None
     text: str
     gaps: tuple[Gap, ...] = ()
 

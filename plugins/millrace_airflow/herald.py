@@ -1,0 +1,42 @@
+"""Tells of what a watch sees. Trouble with telling is no trouble of the job's."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from datetime import datetime
+
+from millrace.core.event import Event
+from millrace.core.event_sources import of_change, of_silences, silences
+from millrace.core.journal import Journal
+from millrace.core.layout import Layout
+from millrace.core.pipeline import Supervise
+from millrace.core.trend import Trend
+from millrace.state.outbox import tell
+
+log = logging.getLogger(__name__)
+
+
+class Herald:
+    """Of one pipeline, look by look."""
+
+    def __init__(self, pipeline: str, layout: Layout) -> None:
+        self._pipeline = pipeline
+        self._layout = layout
+        # As the last look found them, so that each is told once.
+        self._silences: dict[str, str] = {}
+
+    def on_change(self, before: Journal, after: Journal) -> None:
+        event = of_change(self._pipeline, before, after)
+        self._tell([event] if event else [])
+
+    def on_trend(self, trend: Trend | None, policy: Supervise, now: datetime) -> None:
+        silent = silences(trend, policy, now)
+        self._tell(of_silences(self._pipeline, self._silences, silent, now))
+        self._silences = silent
+
+    def _tell(self, events: Sequence[Event]) -> None:
+        try:
+            tell(self._layout, events)
+        except OSError as error:
+            log.warning("a platform event is lost: %s", error)

@@ -1,0 +1,198 @@
+"""The tasks of the DAG `incident`: gather, page, notify, offer, replay."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Any
+
+from airflow.providers.standard.operators.hitl import HITLOperator
+from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOperator
+from airflow.sdk import BaseOperator, BaseOperatorLink, Context
+from airflow.sdk.configuration import conf
+from airflow.sdk.exceptions import AirflowSkipException
+
+from millrace.core.event import Event
+from millrace.core.incident import Incident, gather, replay_form
+from millrace.core.incident_page import hidden, render_incident
+from millrace.core.layout import Layout
+from millrace.settings import Settings
+from millrace.state.incidents import Incidents
+from millrace_airflow.ensure import utc_now
+from millrace_airflow.incident_scene import look
+from millrace_airflow.operators import said_plainly
+
+_REPLAY, _LEAVE = "Replay", "Leave it"
+_OFFER = "offer"
+
+
+def layout() -> Layout:
+    return Settings.from_env(os.environ).layout
+
+
+def page_path(incident_id: str) -> str:
+    return f"/fleet/api/incidents/{incident_id}"
+
+
+def airflow_url() -> str:
+    return str(conf.get("api", "base_url")).rstrip("/")
+
+
+def events_of(context: Context) -> list[Event]:
+    """Several messages may have become one run."""
+    messages = (one for many in context["triggering_asset_events"].values() for one in many)
+    payloads = (one.extra.get("payload") for one in messages)
+    return [Event.model_validate(payload) for payload in payloads if payload]
+
+
+class GatherOperator(BaseOperator):
+    """Which incidents the events are, or belong to. One at a time, or two runs would make two."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(max_active_tis_per_dag=1, **kwargs)
+
+    def execute(self, context: Context) -> list[dict[str, Any]]:
+        store, events = Incidents(layout().incidents), events_of(context)
+        known = store.all()
+        touched = {
+            one.id: one for one in (*_unfinished(store, known, events), *gather(known, events))
+        }
+        for incident in touched.values():
+            store.write(incident)
+        store.forget_oldest()
+        self.log.info("%s events: %s", len(events), ", ".join(touched) or "nothing new")
+        return [_told(one, known, events) for one in touched.values()]
+
+
+def _unfinished(store: Incidents, known: Iterable[Incident], events: list[Event]) -> list[Incident]:
+    """What a try before this one wrote down, and nobody got to see."""
+    mine = (one for one in known if any(one.has(event) for event in events))
+    return [one for one in mine if store.page(one.id) is None]
+
+
+def _told(incident: Incident, known: list[Incident], events: list[Event]) -> dict[str, Any]:
+    grew = any(one.id == incident.id and one != incident for one in known)
+    news = [event.id for event in incident.events if event in events]
+    return {"id": incident.id, "grew": grew, "news": news}
+
+
+class IncidentOperator(BaseOperator):
+    """About one incident, as it was gathered: its id, whether it only grew, its new events."""
+
+    template_fields = ("incident",)
+
+    def __init__(self, *, incident: Any, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.incident = incident
+
+    def read(self) -> Incident:
+        return read_incident(self.incident)
+
+
+def read_incident(told: dict[str, Any]) -> Incident:
+    incident = Incidents(layout().incidents).read(told["id"])
+    if incident is None:
+        raise AirflowSkipException(f"incident {told['id']} is so old that it was forgotten")
+    return incident
+
+
+class IncidentPage(BaseOperatorLink):
+    """A button on the task's page."""
+
+    name = "Incident page"
+
+    def get_link(self, operator: PageOperator, *, ti_key: object) -> str:  # type: ignore[override]
+        return page_path(operator.incident["id"])
+
+
+class PageOperator(IncidentOperator):
+    """All that is known, on one page."""
+
+    operator_extra_links = (IncidentPage(),)
+
+    def execute(self, context: Context) -> str:
+        incident, place = self.read(), layout()
+        scene = look(place, incident.pipeline, utc_now(), airflow_url())
+        Incidents(place.incidents).write_page(incident.id, render_incident(incident, scene))
+        url = airflow_url() + page_path(incident.id)
+        self.log.info("%s: %s", incident.title, hidden(incident.first.text))
+        self.log.info("page: %s", url)
+        return url
+
+
+class NotifyOperator(IncidentOperator):
+    """Posts an incident once; what it grew by is on its page."""
+
+    def execute(self, context: Context) -> None:
+        from millrace_airflow.webhook import post, read_address
+
+        file = layout().webhook_file
+        if self.incident["grew"]:
+            raise AirflowSkipException("it was told already; its page has what is new")
+        if file is None:
+            raise AirflowSkipException("no webhook_file in infra/local.yaml, so nobody is told")
+        with said_plainly():
+            post(read_address(file), message_of(self.read(), airflow_url()))
+        self.log.info("told")
+
+
+def message_of(incident: Incident, airflow: str) -> dict[str, Any]:
+    """`text` is what messengers show; the rest is for programs."""
+    page, text = airflow + page_path(incident.id), hidden(incident.first.text)
+    return {
+        "text": f"{incident.title}: {text}\n{page}",
+        "id": incident.id,
+        "kind": incident.kind,
+        "pipeline": incident.pipeline,
+        "site": incident.first.site,
+        "at": incident.began.isoformat(),
+        "page": page,
+    }
+
+
+class OfferReplayOperator(HITLOperator):
+    """Asks whether to replay, with the form filled in; unanswered, nothing is done."""
+
+    template_fields = (*HITLOperator.template_fields, "incident")
+
+    def __init__(self, *, incident: Any, **kwargs: Any) -> None:
+        super().__init__(
+            subject="Replay what is missing?",
+            body="",
+            options=[_REPLAY, _LEAVE],
+            defaults=[_LEAVE],
+            response_timeout=timedelta(days=1),
+            # Airflow 3.3 fails a task that is answered before its scheduler saw it waiting.
+            retries=2,
+            retry_delay=timedelta(seconds=1),
+            **kwargs,
+        )
+        self.incident = incident
+
+    def execute(self, context: Context) -> Any:
+        incident = read_incident(self.incident)
+        news = (event for event in incident.events if event.id in self.incident["news"])
+        form = replay_form(incident.pipeline, tuple(gap for event in news for gap in event.gaps))
+        if form is None:
+            raise AirflowSkipException("a replay would bring nothing")
+        for name, value in form.items():
+            self.params[name] = value
+        self.subject = f"Replay what {incident.pipeline} misses?"
+        self.body = f"```\n{hidden(incident.first.text)}\n```\n[page]({page_path(incident.id)})"
+        return super().execute(context)
+
+
+class ReplayAsAnsweredOperator(TriggerDagRunOperator):
+    """Begins the DAG `replay`, which looks, asks again with the counts, and adds."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(trigger_dag_id="replay", **kwargs)
+
+    def execute(self, context: Context) -> None:
+        ti = context["ti"]
+        answer = ti.xcom_pull(task_ids=_OFFER, map_indexes=ti.map_index)
+        if answer["chosen_options"] != [_REPLAY]:
+            raise AirflowSkipException("nobody wanted a replay")
+        self.conf = answer["params_input"]
+        super().execute(context)

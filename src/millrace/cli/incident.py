@@ -1,0 +1,39 @@
+"""`millrace incident`: raise one by hand."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from millrace.cli.output import print_line
+from millrace.core.errors import MillraceError
+from millrace.core.event import Kind, make_event
+from millrace.settings import Settings
+from millrace.state.outbox import tell
+from millrace.tasks.pipelines import find_pipeline
+
+
+def incident(
+    name: Annotated[str, typer.Argument(metavar="PIPELINE", help="A pipeline's name.")],
+    text: Annotated[str, typer.Argument(help="What happened, in a sentence.")] = "A trial.",
+    *,
+    kind: Annotated[Kind, typer.Option(help="What it is to look like.")] = Kind.GIVEN_UP,
+) -> None:
+    """Raise an incident by hand, such as to try whether it reaches who is on call.
+
+    It goes the way of every other: over the topic of platform events to the DAG `incident`.
+
+    Example: millrace incident temperature "A trial, no need to get up"
+    """
+    layout = Settings.from_env(os.environ).layout
+    pipeline = find_pipeline(layout, name)
+    if layout.events_site is None:
+        raise MillraceError(
+            f"no site carries platform events; write events_site into {layout.local_settings}"
+        )
+    event = make_event(kind, pipeline.name, datetime.now(UTC), text)
+    tell(layout, [event])
+    print_line(f"{event.id}: on its way; see the DAG incident")

@@ -1,0 +1,29 @@
+"""What verify found, in lines for people."""
+
+from __future__ import annotations
+
+from millrace.core.continuity import ContinuityResult, PartState
+from millrace.core.ranges import count
+
+
+def result_lines(result: ContinuityResult) -> list[str]:
+    lines = [_part_line(part) for part in result.parts]
+    for alarm in result.alarms:
+        lines.append(f"ALARM {alarm.name}: {alarm.text}")
+        if alarm.command:
+            lines.append(f"  put right by: {alarm.command}")
+    rows = sum(part.rows for part in result.parts)
+    end = f"{len(result.alarms)} alarms" if result.alarms else "whole: nothing missing or doubled"
+    return [*lines, f"{rows} records in {len(result.parts)} partitions; {end}"]
+
+
+def _part_line(part: PartState) -> str:
+    where = f"{part.site}/{part.topic}-{part.partition}"
+    span = f"[{part.first}..{part.last}]" if part.rows else "nothing yet"
+    broker = "no answer" if part.low is None else f"{part.low} to {part.high}"
+    notes = {
+        "offsets without a record": count(part.empty),
+        "offsets that nobody can tell any more": count(part.unproven),
+    }
+    extra = "".join(f"; {number} {what}" for what, number in notes.items() if number)
+    return f"{where}  {part.rows} records {span}, job at {part.committed}, broker {broker}{extra}"
