@@ -10,6 +10,7 @@ from millrace.cli import site, stack
 from millrace.cli.backfill import backfill
 from millrace.cli.check import check
 from millrace.cli.client import client
+from millrace.cli.incident import incident
 from millrace.cli.maintain import maintain
 from millrace.cli.quality import quality
 from millrace.cli.replay import replay
@@ -38,6 +39,7 @@ for command in (
     verify,
     maintain,
     quality,
+    incident,
 ):
     app.command()(command)
 app.add_typer(site.app, name="site")
