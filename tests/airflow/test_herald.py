@@ -1,0 +1,136 @@
+"""What a watch tells of its job, how often, and that telling never harms the watch."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import pytest
+
+from millrace.core.event import Event, Kind, read_event
+from millrace.core.heartbeat import Heartbeat, PartitionLag, Phase, SiteBeat
+from millrace.core.layout import Layout
+from millrace.settings import Settings
+from millrace.state.mailbox import Mailbox
+from millrace.state.outbox import Outbox
+from millrace_airflow.deployment import read_deployment, remember
+from millrace_airflow.ensure import utc_now
+from millrace_airflow.watch import Watch
+from tests.airflow.fakes import InMemoryRunner
+from tests.airflow.test_ensure import edit, use_up_the_budget
+
+
+@pytest.fixture(autouse=True)
+def events_site(layout: Layout) -> None:
+    layout.local_settings.parent.mkdir()
+    layout.local_settings.write_text("events_site: plant-a\n")
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = utc_now()
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def later(self, **span: float) -> None:
+        self.now += timedelta(**span)
+
+
+def watch(layout: Layout, clock: Clock) -> Watch:
+    deployment = read_deployment(layout, "temperature")
+    remember(layout, deployment)
+    ends_at = clock.now + timedelta(hours=12)
+    settled = Settings.from_env({"MILLRACE_HOME": str(layout.home)}).layout
+    return Watch("temperature", deployment.digest, ends_at, settled, clock)
+
+
+def told(layout: Layout) -> list[Event]:
+    outbox = Outbox(layout.outbox)
+    events = (read_event(outbox.read(one) or "") for one in outbox.ids())
+    return [event for event in events if event]
+
+
+def kinds(layout: Layout) -> list[Kind]:
+    return [event.kind for event in told(layout)]
+
+
+def test_a_crash_loop_is_told_once_however_often_it_is_looked_at(layout: Layout) -> None:
+    clock = Clock()
+    eyes = watch(layout, clock)
+    eyes.look()
+    for _ in range(2):
+        InMemoryRunner.die("temperature", exit_code=1)
+        for _ in range(5):
+            eyes.look()
+    assert kinds(layout) == [Kind.CRASH_LOOPING]
+
+
+def test_a_job_that_is_given_up_is_told_once_by_whoever_waits_for_it(layout: Layout) -> None:
+    use_up_the_budget(layout)
+    clock = Clock()
+    ended = watch(layout, clock).look()
+    assert ended
+    assert ended["status"] == "failed"
+    for _ in range(3):
+        assert watch(layout, clock).may_start() is None
+    assert kinds(layout) == [Kind.GIVEN_UP]
+    assert "restarts_per_hour" in told(layout)[0].text
+    assert "OutOfMemoryError" not in told(layout)[0].text, "the log is for the page"
+
+
+def beat(at: datetime, *, reachable: bool) -> Heartbeat:
+    part = PartitionLag(topic="temperature-data", partition=0, position=9, end=9)
+    site = SiteBeat(
+        site="plant-a",
+        batch=1,
+        rows_per_s=0,
+        rows_total=9,
+        last_batch_at=at,
+        reachable=reachable,
+        partitions=(part,),
+    )
+    return Heartbeat(
+        pipeline="temperature",
+        generation=1,
+        fingerprint="f",
+        phase=Phase.RUNNING,
+        at=at,
+        sites=(site,),
+    )
+
+
+@pytest.mark.parametrize(
+    ("reachable", "events"),
+    [(False, [Kind.SITE_SILENT]), (True, [])],
+    ids=["its broker is away", "it has nothing to say"],
+)
+def test_a_site_is_told_once_when_its_broker_stays_away(
+    layout: Layout, reachable: bool, events: list[Kind]
+) -> None:
+    clock = Clock()
+    eyes = watch(layout, clock)
+    eyes.look()
+    for _ in range(10):
+        Mailbox(layout.job("temperature")).write_heartbeat(beat(clock.now, reachable=reachable))
+        eyes.look()
+        clock.later(minutes=1)
+    assert kinds(layout) == events
+
+
+def test_a_silent_site_is_told_where_the_pipeline_says_how_often_messages_come(
+    layout: Layout,
+) -> None:
+    edit(layout, "restarts_per_hour: 2", "restarts_per_hour: 2, silent_after: 2 minutes")
+    test_a_site_is_told_once_when_its_broker_stays_away(layout, True, [Kind.SITE_SILENT])
+
+
+def test_an_outbox_that_cannot_be_written_harms_no_look(
+    layout: Layout, caplog: pytest.LogCaptureFixture
+) -> None:
+    layout.var.mkdir(exist_ok=True)
+    layout.outbox.write_text("a file where a folder should be")
+    use_up_the_budget(layout)
+    ended = watch(layout, Clock()).look()
+    assert ended
+    assert ended["status"] == "failed"
+    assert "a platform event is lost" in caplog.text
