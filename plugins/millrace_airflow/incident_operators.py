@@ -172,14 +172,15 @@ class OfferReplayOperator(HITLOperator):
 
     def execute(self, context: Context) -> Any:
         incident = read_incident(self.incident)
-        news = (event for event in incident.events if event.id in self.incident["news"])
+        news = [event for event in incident.events if event.id in self.incident["news"]]
         form = replay_form(incident.pipeline, tuple(gap for event in news for gap in event.gaps))
         if form is None:
             raise AirflowSkipException("a replay would bring nothing")
         for name, value in form.items():
             self.params[name] = value
         self.subject = f"Replay what {incident.pipeline} misses?"
-        self.body = f"```\n{hidden(incident.first.text)}\n```\n[page]({page_path(incident.id)})"
+        what = "\n".join(hidden(event.text) for event in news)
+        self.body = f"```\n{what}\n```\n[page]({page_path(incident.id)})"
         return super().execute(context)
 
 

@@ -9,6 +9,7 @@ import pytest
 from millrace.core.alarms import Alarm, disagreement_alarm, unreachable_alarm
 from millrace.core.alarms import Kind as AlarmKind
 from millrace.core.condition import Condition
+from millrace.core.continuity import Facts, Verdict, part_alarms
 from millrace.core.coordinates import Part
 from millrace.core.event import Event, Gap, Kind, make_event, read_event
 from millrace.core.event_sources import (
@@ -158,6 +159,12 @@ def test_all_gaps_of_one_look_are_one_event() -> None:
     )
     assert event.site is None
     assert "and 1 more" in event.text
+
+
+def test_what_bronze_misses_and_silver_has_is_one_gap() -> None:
+    (missing,) = part_alarms("p", PART, Facts((), 8, None), Verdict((SPAN,), (), (), ()))
+    (event,) = of_alarms("p", (missing, gap_alarm(AlarmKind.ORPHANED)), (), NOW)
+    assert event.gaps == (Gap(**PART._asdict(), span=SPAN),)
 
 
 def test_what_no_replay_brings_back_is_told_without_a_gap() -> None:

@@ -1,4 +1,4 @@
-"""`millrace incident`: raise one by hand."""
+"""`millrace incident`: a trial of the whole way."""
 
 from __future__ import annotations
 
@@ -19,10 +19,8 @@ from millrace.tasks.pipelines import find_pipeline
 def incident(
     name: Annotated[str, typer.Argument(metavar="PIPELINE", help="A pipeline's name.")],
     text: Annotated[str, typer.Argument(help="What happened, in a sentence.")] = "A trial.",
-    *,
-    kind: Annotated[Kind, typer.Option(help="What it is to look like.")] = Kind.GIVEN_UP,
 ) -> None:
-    """Raise an incident by hand, such as to try whether it reaches who is on call.
+    """Raise a trial incident, to see whether it reaches who is on call.
 
     It goes the way of every other: over the topic of platform events to the DAG `incident`.
 
@@ -34,6 +32,6 @@ def incident(
         raise MillraceError(
             f"no site carries platform events; write events_site into {layout.local_settings}"
         )
-    event = make_event(kind, pipeline.name, datetime.now(UTC), text)
+    event = make_event(Kind.TRIAL, pipeline.name, datetime.now(UTC), text)
     tell(layout, [event])
     print_line(f"{event.id}: on its way; see the DAG incident")

@@ -104,7 +104,9 @@ def of_alarms(
 
 def _of_gaps(pipeline: str, alarms: list[Alarm], at: datetime) -> Event:
     """One for all of them: one person puts them right, with one form."""
-    gaps = tuple(_gap(alarm, alarm.part) for alarm in alarms if alarm.part)
+    found = (_gap(alarm, alarm.part) for alarm in alarms if alarm.part)
+    # What bronze misses and silver has is two alarms, and one replay.
+    gaps = tuple(dict.fromkeys(found))
     sites = {gap.site for gap in gaps}
     first, more = alarms[0], len(alarms) - 1
     text = f"{first.name}: {first.text}" + (f", and {more} more alarms" if more else "")

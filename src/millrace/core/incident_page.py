@@ -45,7 +45,7 @@ def render_incident(incident: Incident, scene: Scene) -> str:
 
 
 def _events(incident: Incident) -> Iterator[str]:
-    yield f"<p>{escape(hidden(incident.first.text))}</p>"
+    yield f"<p>{escape(hidden(incident.first.text))}</p><p>{_at(incident.began)}</p>"
     if len(incident.events) > 1:
         yield "<h2>What happened</h2>"
         rows = ((_at(event.at), hidden(event.text)) for event in incident.events)
