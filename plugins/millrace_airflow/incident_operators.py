@@ -9,7 +9,7 @@ from typing import Any
 
 from airflow.providers.standard.operators.hitl import HITLOperator
 from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOperator
-from airflow.sdk import BaseOperator, BaseOperatorLink, Context
+from airflow.sdk import Asset, BaseOperator, BaseOperatorLink, Context
 from airflow.sdk.configuration import conf
 from airflow.sdk.exceptions import AirflowSkipException
 
@@ -17,6 +17,7 @@ from millrace.core.event import Event
 from millrace.core.incident import Incident, gather, replay_form
 from millrace.core.incident_page import hidden, render_incident
 from millrace.core.layout import Layout
+from millrace.core.provision import EVENTS
 from millrace.settings import Settings
 from millrace.state.incidents import Incidents
 from millrace_airflow.ensure import utc_now
@@ -25,6 +26,8 @@ from millrace_airflow.operators import said_plainly
 
 _REPLAY, _LEAVE = "Replay", "Leave it"
 _OFFER = "offer"
+# Longer than a scheduler is away; what is older is known, or comes with the events of its run.
+_LOOK_BACK = timedelta(hours=6)
 
 
 def layout() -> Layout:
@@ -39,9 +42,19 @@ def airflow_url() -> str:
     return str(conf.get("api", "base_url")).rstrip("/")
 
 
-def events_of(context: Context) -> list[Event]:
-    """Several messages may have become one run."""
-    messages = (one for many in context["triggering_asset_events"].values() for one in many)
+def started_by(context: Context) -> list[Event]:
+    """The events that Airflow counts to this run."""
+    return _events(one for many in context["triggering_asset_events"].values() for one in many)
+
+
+def recent(context: Context) -> list[Event]:
+    """Airflow 3.3 counts to a run what came up to the first event that asked for it. One that came
+    while that run was waiting asks for no other, and would wait for whatever goes wrong next."""
+    since = utc_now() - _LOOK_BACK
+    return _events(context["inlet_events"][Asset(EVENTS)].after(since.isoformat()))
+
+
+def _events(messages: Iterable[Any]) -> list[Event]:
     payloads = (one.extra.get("payload") for one in messages)
     return [Event.model_validate(payload) for payload in payloads if payload]
 
@@ -50,31 +63,31 @@ class GatherOperator(BaseOperator):
     """Which incidents the events are, or belong to. One at a time, or two runs would make two."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(max_active_tis_per_dag=1, **kwargs)
+        super().__init__(max_active_tis_per_dag=1, inlets=[Asset(EVENTS)], **kwargs)
 
     def execute(self, context: Context) -> list[dict[str, Any]]:
-        store, events = Incidents(layout().incidents), events_of(context)
+        store, started = Incidents(layout().incidents), started_by(context)
         known = store.all()
-        touched = {
-            one.id: one for one in (*_unfinished(store, known, events), *gather(known, events))
-        }
-        for incident in touched.values():
+        unseen = [one for one in known if is_unseen(one, store, started)]
+        seen = [one for one in known if one not in unseen]
+        again = (event for one in unseen for event in one.events)
+        touched = gather(seen, (*again, *started, *recent(context)))
+        for incident in touched:
             store.write(incident)
         store.forget_oldest()
-        self.log.info("%s events: %s", len(events), ", ".join(touched) or "nothing new")
-        return [_told(one, known, events) for one in touched.values()]
+        self.log.info("incidents: %s", ", ".join(one.id for one in touched) or "nothing new")
+        return [_told(one, seen) for one in touched]
 
 
-def _unfinished(store: Incidents, known: Iterable[Incident], events: list[Event]) -> list[Incident]:
-    """What a try before this one wrote down, and nobody got to see."""
-    mine = (one for one in known if any(one.has(event) for event in events))
-    return [one for one in mine if store.page(one.id) is None]
+def is_unseen(incident: Incident, store: Incidents, started: list[Event]) -> bool:
+    """A try of this run before this one wrote it down, and ended before anybody got to see it."""
+    return any(incident.has(one) for one in started) and store.page(incident.id) is None
 
 
-def _told(incident: Incident, known: list[Incident], events: list[Event]) -> dict[str, Any]:
-    grew = any(one.id == incident.id and one != incident for one in known)
-    news = [event.id for event in incident.events if event in events]
-    return {"id": incident.id, "grew": grew, "news": news}
+def _told(incident: Incident, seen: list[Incident]) -> dict[str, Any]:
+    old = {event.id for one in seen for event in one.events}
+    news = [event.id for event in incident.events if event.id not in old]
+    return {"id": incident.id, "grew": any(one.id == incident.id for one in seen), "news": news}
 
 
 class IncidentOperator(BaseOperator):

@@ -7,13 +7,13 @@ import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from airflow.dag_processing.dagbag import DagBag
 from airflow.providers.standard.operators import hitl
+from airflow.sdk import Asset
 from airflow.sdk.exceptions import (
     AirflowException,
     AirflowFailException,
@@ -24,6 +24,7 @@ from airflow.sdk.exceptions import (
 
 from millrace.core.event import Event, Gap, Kind, make_event
 from millrace.core.layout import Layout
+from millrace.core.provision import EVENTS
 from millrace.core.ranges import Range
 from millrace.state.incidents import Incidents
 from millrace_airflow.event_triggers import EventsTrigger, OutboxTrigger, as_payload
@@ -52,13 +53,24 @@ def event(minute: int = 0, kind: Kind = Kind.GAP_FOUND, *gaps: Gap) -> Event:
     return make_event(kind, "temperature", at, "5 records are missing", None, gaps)
 
 
-def context(*events: Event) -> Any:
-    told = [SimpleNamespace(extra={"payload": one.model_dump(mode="json")}) for one in events]
-    return {"triggering_asset_events": {"platform-events": told}}
+class AssetEvents(list[Any]):
+    """As Airflow hands them to a task."""
+
+    def __init__(self, events: tuple[Event, ...]) -> None:
+        payloads = ({"payload": one.model_dump(mode="json")} for one in events)
+        super().__init__(SimpleNamespace(extra=extra) for extra in payloads)
+
+    def after(self, _moment: str) -> AssetEvents:
+        return self
 
 
-def gathered(*events: Event) -> list[dict[str, Any]]:
-    return GatherOperator(task_id="gather").execute(context(*events))
+def gathered(*events: Event, overtaken: tuple[Event, ...] = ()) -> list[dict[str, Any]]:
+    """`overtaken`: by the making of the run, so not counted to it."""
+    context: Any = {
+        "triggering_asset_events": {EVENTS: AssetEvents(events)},
+        "inlet_events": {Asset(EVENTS): AssetEvents((*events, *overtaken))},
+    }
+    return GatherOperator(task_id="gather").execute(context)
 
 
 def paged(*events: Event) -> dict[str, Any]:
@@ -127,6 +139,20 @@ def test_an_event_that_comes_later_makes_the_incident_grow() -> None:
 def test_a_doubled_delivery_does_nothing() -> None:
     paged(event(0))
     assert gathered(event(0)) == []
+
+
+def test_an_event_that_asked_for_no_run_is_taken_by_the_one_there_is() -> None:
+    told = gathered(event(0), overtaken=(event(0, Kind.QUALITY_FAILED),))
+    assert [one["news"] for one in told] == [
+        [event(0).id],
+        [event(0, Kind.QUALITY_FAILED).id],
+    ]
+
+
+def test_what_another_run_is_about_to_show_is_left_to_it() -> None:
+    gathered(event(0, Kind.QUALITY_FAILED))
+    (told,) = gathered(event(0), overtaken=(event(0, Kind.QUALITY_FAILED),))
+    assert told["news"] == [event(0).id]
 
 
 def test_what_a_try_before_did_not_bring_to_its_page_is_taken_up_again() -> None:
@@ -299,15 +325,3 @@ def test_a_yes_begins_the_replay_with_the_form_as_it_was_left() -> None:
 def test_anything_else_begins_none() -> None:
     with pytest.raises(AirflowSkipException, match="nobody"):
         ReplayAsAnsweredOperator(task_id="replay").execute(answered("Leave it"))
-
-
-def test_the_oldest_incidents_go(layout: Layout) -> None:
-    store = Incidents(layout.incidents)
-    for minute in range(0, 502 * 20, 20):
-        gathered_one = make_event(
-            Kind.GAP_FOUND, "temperature", NOW + timedelta(minutes=minute), "x"
-        )
-        (Path(layout.incidents) / gathered_one.id).mkdir(parents=True)
-    paged(event(502 * 20))
-    assert len(list(layout.incidents.iterdir())) == 500
-    assert [one.began for one in store.all()] == [event(502 * 20).at]

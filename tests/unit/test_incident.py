@@ -172,5 +172,5 @@ def test_a_pipeline_that_is_no_more_has_a_page_too() -> None:
 
 
 def test_the_oldest_are_forgotten() -> None:
-    ids = [f"{number:04}" for number in range(503)]
+    ids = [f"{number:04}" for number in range(2_003)]
     assert forgotten(ids) == ["0000", "0001", "0002"]

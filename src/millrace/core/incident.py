@@ -11,7 +11,8 @@ from millrace.core.model import Frozen
 # Events of one kind and pipeline that begin within it are one incident, so a storm is at most four
 # pages an hour for each; it ends by itself, so what lasts is told again.
 WINDOW = timedelta(minutes=15)
-_REMEMBERED = 500
+# More than can be within the hours that events are looked back for.
+_REMEMBERED = 2_000
 
 
 class Incident(Frozen):
