@@ -26,6 +26,8 @@ from millrace_airflow.operators import said_plainly
 
 _REPLAY, _LEAVE = "Replay", "Leave it"
 _OFFER = "offer"
+# By name: an asset without watchers, named here, would take away those of the schedule's.
+_ASSET = Asset.ref(name=EVENTS)
 # Longer than a scheduler is away; what is older is known, or comes with the events of its run.
 _LOOK_BACK = timedelta(hours=6)
 
@@ -51,7 +53,7 @@ def recent(context: Context) -> list[Event]:
     """Airflow 3.3 counts to a run what came up to the first event that asked for it. One that came
     while that run was waiting asks for no other, and would wait for whatever goes wrong next."""
     since = utc_now() - _LOOK_BACK
-    return _events(context["inlet_events"][Asset(EVENTS)].after(since.isoformat()))
+    return _events(context["inlet_events"][_ASSET].after(since.isoformat()))
 
 
 def _events(messages: Iterable[Any]) -> list[Event]:
@@ -63,7 +65,7 @@ class GatherOperator(BaseOperator):
     """Which incidents the events are, or belong to. One at a time, or two runs would make two."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(max_active_tis_per_dag=1, inlets=[Asset(EVENTS)], **kwargs)
+        super().__init__(max_active_tis_per_dag=1, inlets=[_ASSET], **kwargs)
 
     def execute(self, context: Context) -> list[dict[str, Any]]:
         store, started = Incidents(layout().incidents), started_by(context)

@@ -14,6 +14,7 @@ import pytest
 from airflow.dag_processing.dagbag import DagBag
 from airflow.providers.standard.operators import hitl
 from airflow.sdk import Asset
+from airflow.sdk.definitions.asset import AssetNameRef
 from airflow.sdk.exceptions import (
     AirflowException,
     AirflowFailException,
@@ -68,7 +69,7 @@ def gathered(*events: Event, overtaken: tuple[Event, ...] = ()) -> list[dict[str
     """`overtaken`: by the making of the run, so not counted to it."""
     context: Any = {
         "triggering_asset_events": {EVENTS: AssetEvents(events)},
-        "inlet_events": {Asset(EVENTS): AssetEvents((*events, *overtaken))},
+        "inlet_events": {Asset.ref(name=EVENTS): AssetEvents((*events, *overtaken))},
     }
     return GatherOperator(task_id="gather").execute(context)
 
@@ -101,6 +102,8 @@ def test_it_runs_by_events_and_an_offer_that_waits_holds_up_no_other_run(layout:
     (asset,) = dag.timetable.asset_condition.objects
     kinds = {type(watcher.trigger) for watcher in asset.watchers}
     assert kinds == {EventsTrigger, OutboxTrigger}
+    inlets = [inlet for task in dag.tasks for inlet in task.inlets]
+    assert [type(inlet) for inlet in inlets] == [AssetNameRef], "an asset would hide the watchers"
     assert dag.max_active_runs >= 100
     assert dag.is_paused_upon_creation is False
 
