@@ -68,12 +68,12 @@ class GatherOperator(BaseOperator):
         super().__init__(max_active_tis_per_dag=1, inlets=[_ASSET], **kwargs)
 
     def execute(self, context: Context) -> list[dict[str, Any]]:
-        store, started = Incidents(layout().incidents), started_by(context)
+        store, run = Incidents(layout().incidents), str(context["run_id"])
         known = store.all()
-        unseen = [one for one in known if is_unseen(one, store, started)]
+        unseen = [one for one in known if is_unseen(one, store, run)]
         seen = [one for one in known if one not in unseen]
         again = (event for one in unseen for event in one.events)
-        touched = gather(seen, (*again, *started, *recent(context)))
+        touched = gather(seen, (*again, *started_by(context), *recent(context)), run)
         for incident in touched:
             store.write(incident)
         store.forget_oldest()
@@ -81,9 +81,9 @@ class GatherOperator(BaseOperator):
         return [_told(one, seen) for one in touched]
 
 
-def is_unseen(incident: Incident, store: Incidents, started: list[Event]) -> bool:
+def is_unseen(incident: Incident, store: Incidents, run: str) -> bool:
     """A try of this run before this one wrote it down, and ended before anybody got to see it."""
-    return any(incident.has(one) for one in started) and store.page(incident.id) is None
+    return incident.run == run and store.page(incident.id) is None
 
 
 def _told(incident: Incident, seen: list[Incident]) -> dict[str, Any]:

@@ -65,9 +65,12 @@ class AssetEvents(list[Any]):
         return self
 
 
-def gathered(*events: Event, overtaken: tuple[Event, ...] = ()) -> list[dict[str, Any]]:
+def gathered(
+    *events: Event, overtaken: tuple[Event, ...] = (), run: str = "run 1"
+) -> list[dict[str, Any]]:
     """`overtaken`: by the making of the run, so not counted to it."""
     context: Any = {
+        "run_id": run,
         "triggering_asset_events": {EVENTS: AssetEvents(events)},
         "inlet_events": {Asset.ref(name=EVENTS): AssetEvents((*events, *overtaken))},
     }
@@ -154,7 +157,8 @@ def test_an_event_that_asked_for_no_run_is_taken_by_the_one_there_is() -> None:
 
 def test_what_another_run_is_about_to_show_is_left_to_it() -> None:
     gathered(event(0, Kind.QUALITY_FAILED))
-    (told,) = gathered(event(0), overtaken=(event(0, Kind.QUALITY_FAILED),))
+    others = event(0, Kind.QUALITY_FAILED)
+    (told,) = gathered(event(0), others, run="run 2")
     assert told["news"] == [event(0).id]
 
 

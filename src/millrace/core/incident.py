@@ -19,6 +19,8 @@ class Incident(Frozen):
     """Has the id of its first event."""
 
     events: tuple[Event, ...]
+    # The run that brings it to a page.
+    run: str = ""
 
     @property
     def first(self) -> Event:
@@ -56,10 +58,12 @@ class Incident(Frozen):
         return any(event.id == one.id for one in self.events)
 
     def and_event(self, event: Event) -> Incident:
-        return Incident(events=(*self.events, event))
+        return self.model_copy(update={"events": (*self.events, event)})
 
 
-def gather(known: Iterable[Incident], events: Iterable[Event]) -> tuple[Incident, ...]:
+def gather(
+    known: Iterable[Incident], events: Iterable[Event], run: str = ""
+) -> tuple[Incident, ...]:
     """The incidents that are new, or grew, in the order of their ids. A doubled event is none."""
     incidents = {one.id: one for one in known}
     touched: set[str] = set()
@@ -67,7 +71,7 @@ def gather(known: Iterable[Incident], events: Iterable[Event]) -> tuple[Incident
         if any(one.has(event) for one in incidents.values()):
             continue
         home = next((one for one in incidents.values() if one.takes(event)), None)
-        grown = home.and_event(event) if home else Incident(events=(event,))
+        grown = home.and_event(event) if home else Incident(events=(event,), run=run)
         incidents[grown.id] = grown
         touched.add(grown.id)
     return tuple(incidents[one] for one in sorted(touched))
