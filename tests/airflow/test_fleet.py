@@ -14,11 +14,14 @@ from deltalake import QueryBuilder, write_deltalake
 from fastapi.testclient import TestClient
 
 from millrace.core.condition import Condition
+from millrace.core.event import Kind, make_event
 from millrace.core.heartbeat import Heartbeat, PartitionLag, Phase, SiteBeat
+from millrace.core.incident import gather
 from millrace.core.journal import Journal
 from millrace.core.layout import Layout
 from millrace.local.pki import ensure_certificate
 from millrace.local.secrets import ensure_user
+from millrace.state.incidents import Incidents
 from millrace.state.mailbox import Mailbox
 from millrace_airflow import deployment
 from millrace_airflow.fleet import api
@@ -167,3 +170,20 @@ def test_files_that_did_not_change_are_not_read_again(
     (layout.pipelines / "other.yaml").write_text(PIPELINE.replace("temperature", "other"))
     client.get("/api/pipelines", headers=admin)
     assert [file.name for file in read] == ["other.yaml"]
+
+
+def test_an_incident_is_shown_to_who_may_see_its_pipeline(
+    client: TestClient, layout: Layout
+) -> None:
+    store = Incidents(layout.incidents)
+    for name in ("temperature", "hidden"):
+        event = make_event(Kind.GAP_FOUND, name, datetime(2026, 1, 1, tzinfo=UTC), "5 are missing")
+        (incident,) = gather((), [event])
+        store.write(incident)
+        store.write_page(incident.id, f"<p>{name}</p>")
+    path = "/api/incidents/20260101T000000.000-gap-found-"
+    answer = client.get(f"{path}temperature", headers=signed_in("VIEWER"))
+    assert answer.text == "<p>temperature</p>"
+    assert answer.headers["Content-Security-Policy"].startswith("default-src 'none'")
+    for other in (f"{path}hidden", f"{path}other", "/api/incidents/..%2Ftemperature"):
+        assert client.get(other, headers=signed_in("VIEWER")).status_code == 404

@@ -105,3 +105,10 @@ def test_no_field_of_the_form_is_hidden_and_each_explains_itself(layout: Layout)
 def test_no_pipeline_no_replay(layout: Layout) -> None:
     (layout.pipelines / "temperature.yaml").unlink()
     assert dags("replay.py") == {}
+
+
+def test_verify_runs_each_night_beside_no_other_spark_job(layout: Layout) -> None:
+    dag = dags("verify.py")["verify.temperature"]
+    assert shape(dag) == {"verify": set()}
+    assert {task.pool for task in dag.tasks} == {POOL}
+    assert dag.timetable.expression.endswith(" * * *")

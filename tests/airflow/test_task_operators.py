@@ -11,8 +11,11 @@ import pytest
 from airflow.sdk import Asset
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 
+from millrace.core.alarms import unreachable_alarm
+from millrace.core.continuity import ContinuityResult
 from millrace.core.layout import Layout
 from millrace.lake.tables import ensure_bronze
+from millrace.state.outbox import Outbox
 from millrace_airflow.replay_operators import ApproveReplayOperator, ReplayOperator, asked_of
 from millrace_airflow.task_operators import (
     BackfillOperator,
@@ -21,6 +24,7 @@ from millrace_airflow.task_operators import (
     QualityOperator,
     day_of,
 )
+from millrace_airflow.verify_operators import VerifyOperator
 
 NIGHT = datetime(2026, 11, 18, tzinfo=UTC)
 EMPTY_FORM = {
@@ -139,3 +143,20 @@ def test_nobody_is_asked_where_there_is_nothing_to_decide(
 def test_a_task_that_a_person_ends_ends_its_job(layout: Layout) -> None:
     with pytest.raises(AirflowException, match="marked"):
         PlanMaintenanceOperator(task_id="plan", pipeline="temperature").on_kill()
+
+
+def test_verify_tells_of_an_alarm_once_and_fails_each_night(
+    layout: Layout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The Spark job's answer stands for it: one alarm, night after night."""
+    layout.local_settings.parent.mkdir()
+    layout.local_settings.write_text("events_site: plant-a\n")
+    ensure_bronze(layout.table("bronze", "temperature"))
+    alarm = unreachable_alarm("plant-a", "no answer")
+    result = ContinuityResult(parts=(), days=(), alarms=(alarm,))
+    monkeypatch.setattr("millrace.tasks.verify.verify", lambda *_: result)
+    for _ in range(2):
+        with pytest.raises(AirflowFailException, match="unreachable:plant-a"):
+            VerifyOperator(task_id="verify", pipeline="temperature").execute(context())
+    (told,) = Outbox(layout.outbox).ids()
+    assert told.endswith("-site-silent-temperature-plant-a")

@@ -115,3 +115,22 @@ def test_shared_topic_gets_what_the_hungriest_pipeline_wants():
 def test_each_user_may_do_its_work_and_no_more(user, may):
     acls = wanted_for_site(SITE, [pipeline()]).acls
     assert {str(acl).removeprefix(f"{user} may ") for acl in acls if acl.user == user} == may
+
+
+def test_platform_events_are_at_their_site_alone():
+    here = wanted_for_site(SITE, [pipeline()], events_site="plant-a")
+    assert here.topics[-1].name == "platform-events"
+    assert here.topics[-1].partitions == 1, "they are read in their order"
+    assert wanted_for_site(SITE, [pipeline()], "plant-b") == wanted_for_site(SITE, [pipeline()])
+
+
+def test_who_tells_of_events_may_touch_nothing_else():
+    acls = wanted_for_site(SITE, [pipeline()], events_site="plant-a").acls
+    assert {str(acl) for acl in acls if acl.user == "platform"} == {
+        "platform may read topic platform-events",
+        "platform may write topic platform-events",
+        "platform may describe topic platform-events",
+        "platform may read group platform-events",
+    }
+    others = [acl for acl in acls if acl.user != "platform" and acl.name == "platform-events"]
+    assert others == []
