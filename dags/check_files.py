@@ -1,4 +1,4 @@
-"""Shows what is wrong in dags/pipelines, dags/sites and expectations as an Airflow import error.
+"""Shows what is wrong in dags/pipelines, dags/sites, expectations and events_site as an Airflow import error.
 
 It makes no DAG. An error raised in pipelines.py would take the DAGs of the good files down with it.
 """
@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 
 from millrace.settings import Settings
-from millrace.specs.loader import load_pipelines
+from millrace.specs.loader import load_events_site, load_pipelines
 from millrace.specs.refining import check_quality
 
 layout = Settings.from_env(os.environ).layout
 check_quality(layout, load_pipelines(layout))
+load_events_site(layout)

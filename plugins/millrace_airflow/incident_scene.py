@@ -10,10 +10,10 @@ from millrace.core.layout import Layout
 from millrace.core.pipeline import PipelineSpec
 from millrace.core.quality.task import QualityResult
 from millrace.core.quality.verdict import Outcome
+from millrace.specs.runners import load_runner
 from millrace.state.files import read_text
 from millrace_airflow.deployment import read_alone
 from millrace_airflow.fleet.sight import Sight
-from millrace_airflow.runners import load_runner
 
 _LOG_LINES = 40
 

@@ -58,6 +58,14 @@ def test_a_broken_file_shows_as_an_import_error_that_names_it(layout: Layout) ->
     assert "colour" in message
 
 
+def test_a_site_of_events_that_is_gone_shows_as_an_import_error(layout: Layout) -> None:
+    layout.local_settings.parent.mkdir()
+    layout.local_settings.write_text("events_site: plant-z\n")
+    (message,) = bag("check_files.py").import_errors.values()
+    assert "events_site" in message
+    assert "plant-a" in message
+
+
 def test_good_files_are_no_import_error(layout: Layout) -> None:
     assert bag("check_files.py").import_errors == {}
 
