@@ -1,4 +1,4 @@
-"""Shows what is wrong in dags/pipelines, dags/sites, expectations and events_site as an Airflow import error.
+"""Shows what is wrong in the files that people edit as an Airflow import error.
 
 It makes no DAG. An error raised in pipelines.py would take the DAGs of the good files down with it.
 """

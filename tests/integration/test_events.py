@@ -16,12 +16,13 @@ import pytest
 from confluent_kafka import Consumer, Producer
 
 from millrace.core.event import Event, Kind, make_event
+from millrace.core.layout import Layout
 from millrace.core.provision import EVENTS, PLATFORM, wanted_for_site
 from millrace.edge.errors import UnreachableError
 from millrace.edge.events import deliver
 from millrace.local.airflow_config import BACKEND
 from millrace.local.airflow_connections import write_connections
-from millrace.state.outbox import Outbox, tell
+from millrace.state.outbox import Outbox
 from tests.integration.conftest import CHECKOUT, RunningSite
 from tests.support import wait_until
 
@@ -29,17 +30,20 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @pytest.fixture(scope="module")
-def events_site(site: RunningSite) -> RunningSite:
-    layout = replace(site.layout, events_site=site.spec.name)
-    layout.sites.mkdir(parents=True, exist_ok=True)
+def layout(site: RunningSite, tmp_path_factory: pytest.TempPathFactory) -> Layout:
+    """A checkout whose events go over the site."""
+    home = tmp_path_factory.mktemp("events")
+    layout = replace(site.layout, home=home, events_site=site.spec.name)
+    layout.sites.mkdir(parents=True)
+    (home / "var").symlink_to(site.layout.var)
     spec = f"name: {site.spec.name}\nbootstrap: {site.spec.bootstrap}\n"
     (layout.sites / f"{site.spec.name}.yaml").write_text(spec)
     site.provision(wanted_for_site(site.spec, [], layout.events_site))
-    return replace(site, layout=layout)
+    return layout
 
 
 @pytest.fixture
-def outbox(events_site: RunningSite, tmp_path: Path) -> Outbox:
+def outbox(tmp_path: Path) -> Outbox:
     return Outbox(tmp_path / "outbox")
 
 
@@ -67,16 +71,16 @@ class Watcher:
 
 
 @pytest.fixture
-def watchers(events_site: RunningSite, tmp_path: Path) -> Iterator[list[Watcher]]:
+def watchers() -> Iterator[list[Watcher]]:
     started: list[Watcher] = []
     yield started
     for watcher in started:
         watcher.kill()
 
 
-def watch(site: RunningSite, home: Path, watchers: list[Watcher], *words: str) -> Watcher:
-    write_connections(site.layout)
-    file = {"connections_file_path": str(site.layout.airflow_connections)}
+def watch(layout: Layout, home: Path, watchers: list[Watcher], *words: str) -> Watcher:
+    write_connections(layout)
+    file = {"connections_file_path": str(layout.airflow_connections)}
     environment = {
         **os.environ,
         "AIRFLOW_HOME": str(home / "airflow"),
@@ -100,15 +104,15 @@ def texts(*numbers: int) -> list[str]:
 
 
 def test_an_event_is_heard_through_the_broker_s_and_the_watcher_s_end(
-    events_site: RunningSite, outbox: Outbox, watchers: list[Watcher], tmp_path: Path
+    site: RunningSite, layout: Layout, outbox: Outbox, watchers: list[Watcher], tmp_path: Path
 ) -> None:
-    site, platform = events_site, events_site.settings(PLATFORM)
+    platform = site.settings(PLATFORM)
     for number in (1, 2):
         outbox.put(event(number))
     assert len(deliver(site.spec, platform, outbox)) == 2
     assert outbox.ids() == []
 
-    forgetful = watch(site, tmp_path, watchers, "2")
+    forgetful = watch(layout, tmp_path, watchers, "2")
     forgetful.process.wait(40)
     assert forgetful.heard() == texts(1, 2)
 
@@ -117,7 +121,7 @@ def test_an_event_is_heard_through_the_broker_s_and_the_watcher_s_end(
     with pytest.raises(UnreachableError, match="plant-t"):
         deliver(site.spec, platform, outbox, timeout_s=1)
     assert outbox.ids() == [event(3).id]
-    watcher = watch(site, tmp_path, watchers)
+    watcher = watch(layout, tmp_path, watchers)
     site.start()
     wait_until(lambda: is_sent(site, outbox), 60, "sent")
     wait_until(lambda: len(watcher.heard()) >= 3, 60, "heard again")
@@ -137,12 +141,12 @@ def is_sent(site: RunningSite, outbox: Outbox) -> bool:
     return outbox.ids() == []
 
 
-def test_the_user_of_events_may_do_nothing_else(events_site: RunningSite) -> None:
+def test_the_user_of_events_may_do_nothing_else(site: RunningSite, layout: Layout) -> None:
     refused: list[str] = []
-    producer = Producer(events_site.settings(PLATFORM))
+    producer = Producer(site.settings(PLATFORM))
     producer.produce("temperature-data", b"x", on_delivery=lambda e, _: refused.append(e.name()))
     producer.flush(10)
-    another = {**events_site.settings(PLATFORM), "group.id": "another"}
+    another = {**site.settings(PLATFORM), "group.id": "another"}
     consumer = Consumer(another)
     consumer.subscribe([EVENTS])
     refused.append(consumer.poll(10).error().name())
@@ -150,11 +154,6 @@ def test_the_user_of_events_may_do_nothing_else(events_site: RunningSite) -> Non
     assert refused == ["TOPIC_AUTHORIZATION_FAILED", "GROUP_AUTHORIZATION_FAILED"]
 
 
-def test_provisioning_events_twice_changes_nothing(events_site: RunningSite) -> None:
-    wanted = wanted_for_site(events_site.spec, [], events_site.spec.name)
-    assert events_site.provision(wanted) == []
-
-
-def test_what_nobody_would_hear_is_not_kept(site: RunningSite) -> None:
-    tell(site.layout, [event(5)])
-    assert Outbox(site.layout.outbox).ids() == []
+def test_provisioning_events_twice_changes_nothing(site: RunningSite, layout: Layout) -> None:
+    wanted = wanted_for_site(site.spec, [], layout.events_site)
+    assert site.provision(wanted) == []
