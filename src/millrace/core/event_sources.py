@@ -109,7 +109,7 @@ def _of_gaps(pipeline: str, alarms: list[Alarm], at: datetime) -> Event:
     gaps = tuple(dict.fromkeys(found))
     sites = {gap.site for gap in gaps}
     first, more = alarms[0], len(alarms) - 1
-    text = f"{first.name}: {first.text}" + (f", and {more} more alarms" if more else "")
+    text = f"{first.name}: {first.text}" + (f", and {more} more" if more else "")
     site = sites.pop() if len(sites) == 1 else None
     return make_event(Kind.GAP_FOUND, pipeline, at, text, site, gaps)
 
