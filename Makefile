@@ -60,4 +60,7 @@ bench-full: ## The same with longer warm-ups and two turns, in twenty minutes; w
 	@$(INSTALL) --bench
 	.venv-bench/bin/python -m benchmarks --full
 
-test: lint unit spark airflow integration e2e ## All of it; installs and starts what it needs
+test: dev ## All of it; installs and starts what it needs
+	@$(MAKE) --no-print-directory -j2 --output-sync=target lint unit airflow spark
+	@$(MAKE) --no-print-directory integration
+	@$(MAKE) --no-print-directory e2e

@@ -18,7 +18,6 @@ from millrace.core.store import java_options, spark_settings
 
 _LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
 
-_EXECUTOR_WITHIN_S = 45
 _POLL_S = 0.1
 # Whoever stops a submitted job kills it sooner than that.
 _LONGEST_STOP_S = 1800
@@ -29,9 +28,9 @@ _LOG_OPTION = f"-Dlog4j2.configurationFile={_LOG_SETTINGS}"
 class NoRoomError(MillraceError):
     """A cluster that starts no executor."""
 
-    def __init__(self, engine: EngineSpec) -> None:
+    def __init__(self, memory: str, within_s: int) -> None:
         super().__init__(
-            f"the Spark cluster gave no executor of {engine.memory} within {_EXECUTOR_WITHIN_S} s:"
+            f"the Spark cluster gave no executor of {memory} within {within_s} s:"
             " its workers are away or full; 'millrace status' shows them, and fewer tasks at once"
             " or a smaller resources.memory make room"
         )
@@ -129,7 +128,7 @@ def build_session(name: str, engine: EngineSpec) -> SparkSession:
         os.environ["PYSPARK_SUBMIT_ARGS"] = arguments
     session = _open(name, engine)
     if engine.cluster:
-        _await_executor(session, engine)
+        _await_executor(session, engine.memory, engine.cluster)
     return session
 
 
@@ -150,15 +149,15 @@ def _open(name: str, engine: EngineSpec) -> SparkSession:
     return session
 
 
-def _await_executor(session: SparkSession, engine: EngineSpec) -> None:
+def _await_executor(session: SparkSession, memory: str, cluster: Cluster) -> None:
     """Spark would wait for ever for a cluster that has no room."""
-    deadline_s = time.monotonic() + _EXECUTOR_WITHIN_S
+    deadline_s = time.monotonic() + cluster.executor_within_s
     java = session.sparkContext._jsc.sc()  # noqa: SLF001 - PySpark has no public door to it
     # The driver counts as one.
     while java.getExecutorMemoryStatus().size() < 2:
         if time.monotonic() > deadline_s:
             session.stop()
-            raise NoRoomError(engine)
+            raise NoRoomError(memory, cluster.executor_within_s)
         time.sleep(_POLL_S)
 
 

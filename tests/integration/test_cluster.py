@@ -85,7 +85,8 @@ def test_a_cluster_without_room_ends_the_job_which_says_so(
     site: RunningSite, new_driver: NewDriver, cluster: RunningCluster
 ) -> None:
     driver = new_driver("crowded")
-    engine = driver.job.engine.model_copy(update={"cluster": cluster.cluster, "memory": "9g"})
+    impatient = cluster.cluster.model_copy(update={"executor_within_s": 5})
+    engine = driver.job.engine.model_copy(update={"cluster": impatient, "memory": "9g"})
     driver.job = driver.job.model_copy(update={"engine": engine})
     driver.start()
     assert driver.wait(START_TIMEOUT_S) == 1

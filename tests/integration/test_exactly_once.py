@@ -6,6 +6,7 @@ import signal
 import threading
 import time
 from collections import defaultdict
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -98,7 +99,7 @@ def test_five_kills_leave_every_record_once_and_in_order(
     site: RunningSite, new_driver: NewDriver
 ) -> None:
     driver = new_driver("kills", refine=NUMBERS)
-    assert_survives_kills(site, driver)
+    assert_survives_kills(site, driver, (kill_jvm, kill_python, kill_both))
     assert_no_secret(site, driver)
 
 
@@ -115,11 +116,14 @@ def offsets_in(driver: IngestDriver, layer: str) -> list[tuple[int, int]]:
     return [row for b in batches for row in zip(*(c.to_pylist() for c in b.columns), strict=True)]
 
 
-def assert_survives_kills(site: RunningSite, driver: IngestDriver) -> None:
+def assert_survives_kills(
+    site: RunningSite, driver: IngestDriver, kills: Sequence[Callable[[IngestDriver], None]]
+) -> None:
+    """These, and one between each two commits of a batch."""
     topic = driver.job.pipeline
     with Producing(site, topic) as producing:
         kill_torn(driver, "bronze")
-        for kill in (kill_jvm, kill_python, kill_both):
+        for kill in kills:
             kill(driver)
         kill_torn(driver, "silver")
     driver.start()

@@ -22,6 +22,8 @@ class Cluster(Frozen):
 
     port: int
     secret_file: Path
+    # A job that gets no executor for so long ends, and says so.
+    executor_within_s: int = 45
 
     @property
     def url(self) -> str:
