@@ -43,8 +43,10 @@ unit: dev ## Tests that need nothing but Python
 spark: dev ## Tests on a local Spark session
 	.venv-lake/bin/python -m pytest tests/spark
 
-airflow: dev ## Tests of DAGs, operators and triggers
+airflow: ## Tests of DAGs, operators and triggers, on the newest Airflow and on the oldest
+	@$(INSTALL) --dev --airflow-3.0
 	$(PYTEST) tests/airflow
+	.venv-airflow-3.0/bin/python -m pytest tests/airflow
 
 integration: dev ## Tests on a real broker and real jobs
 	$(PYTEST) tests/integration

@@ -1,6 +1,6 @@
 """Installs what the lock and the pom say. Runs before anything is installed: stdlib only.
 
-Called by make as `PYTHONPATH=src python3 -m millrace.local.install [--dev] [--bench]`.
+Called by make as `PYTHONPATH=src python3 -m millrace.local.install [--dev] [--bench] [--airflow-3.0]`.
 """
 
 from __future__ import annotations
@@ -30,19 +30,18 @@ class StepError(Exception):
 
 
 def main(arguments: list[str]) -> int:
-    dev, bench = "--dev" in arguments, "--bench" in arguments
     try:
         check_machine(HOME)
         LOG.parent.mkdir(parents=True, exist_ok=True)
         LOG.write_text("")
-        _run_all(dev, bench)
+        _run_all(set(arguments))
     except (Unfit, StepError) as error:
         print(f"error: {error}", file=sys.stderr)  # noqa: T201 - there is no other voice yet
         return 2
     return 0
 
 
-def _run_all(dev: bool, bench: bool) -> None:
+def _run_all(asked: set[str]) -> None:
     """Jars come from elsewhere than wheels, so both are fetched at once."""
     failures: list[StepError] = []
 
@@ -56,10 +55,13 @@ def _run_all(dev: bool, bench: bool) -> None:
     jars.start()
     try:
         _install_uv()
+        dev = "--dev" in asked
         _sync(".venv", ["control"], dev, "Airflow and the command line")
         _sync(".venv-lake", ["lake"], dev, "Spark and Delta")
-        if bench:
+        if "--bench" in asked:
             _sync(".venv-bench", ["bench"], dev, "what the benchmarks run beside it")
+        if "--airflow-3.0" in asked:
+            _sync(".venv-airflow-3.0", ["airflow-3-0"], dev, "the oldest Airflow we run on")
     finally:
         jars.join()
     if failures:
