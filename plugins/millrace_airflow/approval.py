@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from airflow.providers.standard.operators.hitl import ApprovalOperator
 from airflow.sdk import Context
-from airflow.sdk.exceptions import AirflowSkipException
+
+from millrace_airflow.host import AirflowSkipException
+from millrace_airflow.mark_operators import ApprovalOperator
 
 
 class ApprovePlanOperator(ApprovalOperator):

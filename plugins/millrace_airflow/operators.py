@@ -10,7 +10,6 @@ from typing import Any
 
 from airflow.providers.standard.triggers.temporal import DateTimeTrigger
 from airflow.sdk import BaseOperator, Context
-from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 from millrace.core.errors import MillraceError, TransientError
 from millrace.core.layout import Layout
@@ -18,6 +17,7 @@ from millrace.settings import Settings
 from millrace_airflow.deployment import Deployment, read_or_recall, recall
 from millrace_airflow.ensure import BudgetUsedUpError, Keeper, utc_now
 from millrace_airflow.holdoff import begins_at
+from millrace_airflow.host import AirflowException, AirflowFailException
 from millrace_airflow.triggers import POLL_S, REMOTE_POLL_S, BudgetTrigger, JobTrigger
 from millrace_airflow.watch import Event
 

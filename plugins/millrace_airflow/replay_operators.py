@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from airflow.sdk import Context
-from airflow.sdk.exceptions import AirflowSkipException
 
 from millrace.core.instants import parse_instant
 from millrace.core.replay import Asked, ReplayResult, ReplaySpec
 from millrace.core.replay_lines import result_lines
 from millrace_airflow.approval import ApprovePlanOperator
+from millrace_airflow.host import AirflowSkipException
 from millrace_airflow.operators import said_plainly
 from millrace_airflow.task_operators import TaskOperator
 

@@ -6,12 +6,12 @@ import os
 from typing import Any
 
 from airflow.sdk import BaseOperator, Context
-from airflow.sdk.exceptions import AirflowFailException
 
 from millrace.core.layout import Layout
 from millrace.core.site_wish import Action, SiteWishError, Wish
 from millrace.settings import Settings
 from millrace_airflow.approval import ApprovePlanOperator
+from millrace_airflow.host import AirflowFailException
 from millrace_airflow.operators import said_plainly
 
 _PLAN = "plan"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from airflow.sdk import DAG, Asset, AssetOrTimeSchedule, AssetWatcher, CronTriggerTimetable, Param
+from airflow.sdk import DAG, Asset, AssetWatcher, Param
 
 from millrace.core.layout import Layout
 from millrace.core.pipeline import PipelineSpec
@@ -13,6 +13,7 @@ from millrace.core.schedule import hourly, nightly
 from millrace_airflow import docs
 from millrace_airflow.commits import NewRowsTrigger
 from millrace_airflow.deployment import known_pipelines
+from millrace_airflow.host import AssetOrTimeSchedule, CronTriggerTimetable
 from millrace_airflow.replay_form import replay_form, site_names
 from millrace_airflow.replay_operators import ApproveReplayOperator, ReplayOperator
 from millrace_airflow.task_operators import (

@@ -8,7 +8,6 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from airflow.sdk import Asset, BaseOperatorLink, Context
-from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 
 from millrace.core.event_sources import of_verdict
 from millrace.core.maintenance.lines import plan_lines, result_lines
@@ -19,6 +18,12 @@ from millrace.core.task import POOL
 from millrace.state.objects import objects_at
 from millrace.state.outbox import tell
 from millrace.tasks.pipelines import find_pipeline
+from millrace_airflow.host import (
+    HAS_PAGES,
+    AirflowException,
+    AirflowFailException,
+    AirflowSkipException,
+)
 from millrace_airflow.operators import PipelineOperator, said_plainly
 
 
@@ -102,7 +107,7 @@ class QualityOperator(TaskOperator):
     The asset is updated by success alone, so what depends on it runs on judged rows.
     """
 
-    operator_extra_links = (ResultPage(),)
+    operator_extra_links = (ResultPage(),) if HAS_PAGES else ()
 
     def __init__(self, *, trusted: Asset, **kwargs: Any) -> None:
         super().__init__(outlets=[trusted], **kwargs)

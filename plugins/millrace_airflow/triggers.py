@@ -17,6 +17,8 @@ from typing import Any
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from millrace.settings import Settings
+from millrace_airflow.ended import was_ended
+from millrace_airflow.host import TELLS_TRIGGERS
 from millrace_airflow.watch import Event, Watch
 
 # Services on other machines count how often they are asked.
@@ -51,16 +53,28 @@ class JobTrigger(BaseTrigger):
         )
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
+        try:
+            event = await self._watch_until_event()
+        except asyncio.CancelledError:
+            if self.task_instance and not TELLS_TRIGGERS:
+                self._stopping = asyncio.create_task(self._stop_if_ended())
+            raise
+        yield TriggerEvent(event)
+
+    async def _watch_until_event(self) -> Event:
         while True:
             event = await asyncio.to_thread(self._look)
             if event:
-                yield TriggerEvent(event)
-                return
+                return event
             await asyncio.sleep(self.poll_s)
 
     async def on_kill(self) -> None:
         self._stopping = asyncio.create_task(asyncio.to_thread(self._stop))
         await asyncio.shield(self._stopping)
+
+    async def _stop_if_ended(self) -> None:
+        if await was_ended(self.task_instance):
+            await asyncio.to_thread(self._stop)
 
     async def cleanup(self) -> None:
         """Never stops a job; waits for the stop that a person asked for, to tell its end.

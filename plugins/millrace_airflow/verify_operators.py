@@ -5,13 +5,13 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from airflow.sdk import Context
-from airflow.sdk.exceptions import AirflowFailException
 
 from millrace.core.alarms import Alarm
 from millrace.core.continuity_lines import result_lines
 from millrace.core.event_sources import of_alarms
 from millrace.state.outbox import tell
 from millrace.state.told import read_told, remember_told
+from millrace_airflow.host import AirflowFailException
 from millrace_airflow.operators import said_plainly
 from millrace_airflow.task_operators import TaskOperator
 

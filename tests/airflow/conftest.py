@@ -71,6 +71,17 @@ def runner_entry_point(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Non
     sys.path.remove(str(folder))
 
 
+@pytest.fixture(scope="session")
+def database() -> None:
+    """Airflow's tables, as its models say; migrating to them would take a minute."""
+    from airflow import models, settings
+    from airflow.models.base import Base
+
+    models.import_all_models()
+    settings.configure_orm()
+    Base.metadata.create_all(settings.engine)
+
+
 @pytest.fixture
 def layout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     from millrace.core.layout import Layout

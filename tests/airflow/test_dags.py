@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from airflow.dag_processing.dagbag import DagBag
 from airflow.timetables.base import TimeRestriction
 from airflow.timetables.simple import ContinuousTimetable
 
 from millrace.core.layout import Layout
 from millrace_airflow.dag_factory import build_dag, dags_of_pipelines
 from millrace_airflow.deployment import read_deployment, remember
+from tests.airflow.bag import DagBag
 from tests.airflow.conftest import PIPELINE, REPOSITORY
 
 

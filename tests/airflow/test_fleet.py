@@ -28,18 +28,8 @@ from millrace_airflow.fleet import api
 from tests.airflow.conftest import PIPELINE
 
 
-@pytest.fixture(scope="module")
-def _revoked_tokens() -> None:
-    """The one table of Airflow that reading a token asks."""
-    from airflow import settings
-    from airflow.models.revoked_token import RevokedToken
-
-    settings.configure_orm()
-    RevokedToken.__table__.create(settings.engine, checkfirst=True)
-
-
 @pytest.fixture
-def client(_revoked_tokens: None, layout: Layout) -> Iterator[TestClient]:
+def client(database: None, layout: Layout) -> Iterator[TestClient]:
     create_auth_manager().init()
     api._sight.cache_clear()  # noqa: SLF001 - each test has a checkout of its own
     write_down(layout, "temperature")

@@ -8,12 +8,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from airflow.sdk.exceptions import AirflowFailException, TaskDeferred
 
 from millrace.core.errors import MillraceError
 from millrace.core.layout import Layout
 from millrace.settings import Settings
 from millrace_airflow.deployment import read_deployment, remember
+from millrace_airflow.host import AirflowFailException, TaskDeferred
 from millrace_airflow.operators import DeployOperator, PipelineOperator, SuperviseOperator
 from millrace_airflow.triggers import BudgetTrigger, JobTrigger
 from tests.airflow.fakes import InMemoryRunner

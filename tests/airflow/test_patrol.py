@@ -8,7 +8,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from airflow.sdk.exceptions import TaskDeferred
 
 from millrace.core.condition import Condition
 from millrace.core.job import JobState
@@ -16,6 +15,7 @@ from millrace.core.layout import Layout
 from millrace.state.mailbox import Mailbox
 from millrace_airflow.deployment import read_deployment, remember
 from millrace_airflow.ensure import Keeper, utc_now
+from millrace_airflow.host import TaskDeferred
 from millrace_airflow.patrol_operators import PatrolOperator, PatrolTrigger, run_unwatched
 from tests.airflow.fakes import InMemoryRunner
 

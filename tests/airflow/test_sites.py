@@ -7,18 +7,18 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from airflow.dag_processing.dagbag import DagBag
-from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException, ParamValidationError
 
 from millrace.core.layout import Layout
 from millrace.core.provision import SITE_USERS
 from millrace.local.secrets import ensure_user, read_user
+from millrace_airflow.host import AirflowFailException, AirflowSkipException, ParamValidationError
 from millrace_airflow.site_operators import (
     ApproveSiteOperator,
     ChangeSiteOperator,
     PlanSiteOperator,
     wish_of,
 )
+from tests.airflow.bag import DagBag
 from tests.airflow.conftest import REPOSITORY, SITE
 
 EMPTY_FORM = {

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from airflow.dag_processing.dagbag import DagBag
-from airflow.sdk import AssetOrTimeSchedule
-from airflow.sdk.exceptions import ParamValidationError
 
 from millrace.core.layout import Layout
 from millrace.core.task import POOL
 from millrace_airflow.commits import NewRowsTrigger
+from millrace_airflow.host import AssetOrTimeSchedule, CronTriggerTimetable, ParamValidationError
+from tests.airflow.bag import DagBag
 from tests.airflow.conftest import REFINED, REPOSITORY
 
 
@@ -55,7 +54,7 @@ def test_quality_runs_when_rows_came_and_each_night_and_gates_an_asset(refined: 
     (check,) = dag.tasks
     assert [asset.name for asset in check.outlets] == ["trusted/temperature"]
     assert isinstance(dag.timetable, AssetOrTimeSchedule)
-    assert dag.timetable.timetable.expression == "28 1 * * *"
+    assert dag.timetable.timetable == CronTriggerTimetable("28 1 * * *", timezone="UTC")
     (watcher,) = dag.timetable.asset_condition.watchers
     assert isinstance(watcher.trigger, NewRowsTrigger)
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 from airflow.sdk import Asset
-from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 
 from millrace.core.alarms import unreachable_alarm
 from millrace.core.continuity import ContinuityResult
 from millrace.core.layout import Layout
 from millrace.lake.tables import ensure_bronze
 from millrace.state.outbox import Outbox
+from millrace_airflow.host import AirflowException, AirflowFailException, AirflowSkipException
 from millrace_airflow.replay_operators import ApproveReplayOperator, ReplayOperator, asked_of
 from millrace_airflow.task_operators import (
     BackfillOperator,
