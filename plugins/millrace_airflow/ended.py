@@ -11,7 +11,8 @@ from asgiref.sync import sync_to_async
 log = logging.getLogger(__name__)
 
 _WAITING = "deferred"
-_PATIENCE_S = 10.0
+# An answer takes about a second. A triggerer that ends gives none, and is killed after 10 s.
+_PATIENCE_S = 5.0
 
 
 async def was_ended(ti: Any) -> bool:

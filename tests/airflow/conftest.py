@@ -12,9 +12,12 @@ from pathlib import Path
 import pytest
 
 # Airflow reads its home when it is first imported, which collecting the tests does.
+REPOSITORY = Path(__file__).resolve().parents[2]
 _AIRFLOW_HOME = tempfile.TemporaryDirectory(prefix="millrace-airflow-tests-")
 os.environ.update(
     AIRFLOW_HOME=_AIRFLOW_HOME.name,
+    AIRFLOW__CORE__DAGS_FOLDER=str(REPOSITORY / "dags"),
+    AIRFLOW__CORE__PLUGINS_FOLDER=str(REPOSITORY / "plugins"),
     AIRFLOW__CORE__LOAD_EXAMPLES="False",
     AIRFLOW__CORE__UNIT_TEST_MODE="False",
     AIRFLOW__API_AUTH__JWT_SECRET="of-the-tests-alone-" + "0123456789" * 5,
@@ -22,7 +25,6 @@ os.environ.update(
     AIRFLOW__DATABASE__SQL_ALCHEMY_CONN=f"sqlite:///{_AIRFLOW_HOME.name}/airflow.db",
 )
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 PIPELINE = """\
 name: temperature
 sites: [plant-a]
@@ -73,13 +75,12 @@ def runner_entry_point(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Non
 
 @pytest.fixture(scope="session")
 def database() -> None:
-    """Airflow's tables, as its models say; migrating to them would take a minute."""
-    from airflow import models, settings
-    from airflow.models.base import Base
+    """Made as Airflow's models say; migrating to them would take a minute."""
+    from airflow import settings
+    from airflow.utils.db import initdb
 
-    models.import_all_models()
     settings.configure_orm()
-    Base.metadata.create_all(settings.engine)
+    initdb()
 
 
 @pytest.fixture

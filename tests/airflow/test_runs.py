@@ -1,0 +1,64 @@
+"""Whole runs of DAGs, in Airflow's own way of running one without a scheduler."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+import pytest
+
+from millrace.core.condition import Condition
+from millrace.core.job import JobState
+from millrace.core.layout import Layout
+from millrace.state.mailbox import Mailbox
+from millrace_airflow import dag_factory, patrol_operators
+from millrace_airflow.dag_factory import PIPELINE, Task
+from millrace_airflow.deployment import read_deployment, recall, remember
+from millrace_airflow.ensure import Keeper
+from millrace_airflow.operators import SuperviseOperator
+from tests.airflow.bag import DagBag
+from tests.airflow.conftest import REPOSITORY
+from tests.airflow.fakes import InMemoryRunner
+
+pytestmark = pytest.mark.usefixtures("database")
+
+
+def run(file: str, dag_id: str) -> Any:
+    return DagBag(dag_folder=REPOSITORY / "dags" / file).dags[dag_id].test()
+
+
+@pytest.fixture
+def short_shift(monkeypatch: pytest.MonkeyPatch) -> None:
+    shift = Task("supervise", SuperviseOperator, {"shift": timedelta(seconds=1)})
+    monkeypatch.setattr(dag_factory, "PIPELINE", (*PIPELINE[:-1], shift))
+
+
+@pytest.mark.usefixtures("short_shift")
+def test_a_pipeline_runs_from_provision_to_handover(
+    layout: Layout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+    monkeypatch.setattr(
+        "millrace.edge.provision.provision_site", lambda site, *_: made.append(site.name) or []
+    )
+    assert run("pipelines.py", "pipeline.temperature").state == "success"
+    assert made == ["plant-a"]
+    assert recall(layout, "temperature") == read_deployment(layout, "temperature")
+    assert InMemoryRunner.calls == ["start"]
+    note = Mailbox(layout.job("temperature")).read_journal().latest
+    assert note is not None
+    assert note.condition == Condition.STARTING
+
+
+def test_the_patrol_asks_airflow_for_runs_and_stops_a_job_that_has_none(
+    layout: Layout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deployment = read_deployment(layout, "temperature")
+    remember(layout, deployment)
+    Keeper(deployment, layout).ensure()
+    at_once = partial(patrol_operators.PatrolTrigger, poll_s=0)
+    monkeypatch.setattr(patrol_operators, "PatrolTrigger", at_once)
+    monkeypatch.setattr(patrol_operators, "run_unwatched", lambda *_: ["temperature"])
+    assert run("patrol.py", "patrol").state == "success"
+    assert InMemoryRunner.jobs["temperature"].state == JobState.STOPPED
