@@ -8,9 +8,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from airflow.api_fastapi.app import create_auth_manager
+from airflow.api_fastapi.app import create_auth_manager, init_plugins
 from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
 from deltalake import QueryBuilder, write_deltalake
+from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from millrace.core.condition import Condition
@@ -84,6 +85,15 @@ def test_a_viewer_sees_and_changes_nothing(client: TestClient, path: str) -> Non
     assert client.get(path, headers=viewer).status_code in (200, 404)
     for change in (client.post, client.put, client.patch, client.delete):
         assert change(path, headers=viewer).status_code == 405
+
+
+def test_the_page_is_part_of_airflows_server(client: TestClient) -> None:
+    app = FastAPI()
+    init_plugins(app)
+    server = TestClient(app)
+    assert server.get("/fleet/api/pipelines").status_code == 401
+    answer = server.get("/fleet/api/pipelines", headers=signed_in("VIEWER"))
+    assert [card["name"] for card in answer.json()["pipelines"]] == ["temperature"]
 
 
 def test_only_who_may_operate_gets_buttons(client: TestClient) -> None:

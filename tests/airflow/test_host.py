@@ -1,0 +1,87 @@
+"""What differs between the Airflows that run us, and what stands in for what one has not."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from datetime import timedelta
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from airflow import __version__
+from airflow.providers.standard.triggers.temporal import DateTimeTrigger
+from airflow.sdk import BaseOperator
+from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
+
+from millrace_airflow import host
+from millrace_airflow.ended import was_ended
+from millrace_airflow.ensure import utc_now
+from millrace_airflow.host import AirflowFailException, TaskDeferred
+from millrace_airflow.mark_operators import ApprovalOperator, MarkOperator
+from millrace_airflow.task_operators import QualityOperator
+
+CAN = {
+    "3.0.6": (False, False, False),
+    "3.3.2": (True, True, True),
+}
+
+
+def ask() -> MarkOperator:
+    return MarkOperator(task_id="approve", subject="Add?", body="3 rows are missing\nof site a")
+
+
+def test_what_each_airflow_can() -> None:
+    assert CAN[__version__] == (host.HAS_APPROVALS, host.HAS_PAGES, host.TELLS_TRIGGERS)
+
+
+def test_approvals_are_airflows_own_where_it_has_them() -> None:
+    assert issubclass(ApprovalOperator, BaseOperator)
+    assert (ApprovalOperator is MarkOperator) is not host.HAS_APPROVALS
+
+
+def test_a_mark_is_waited_for_without_a_worker_and_the_task_says_how() -> None:
+    operator = ask()
+    with pytest.raises(TaskDeferred) as waiting:
+        operator.execute({})
+    trigger = waiting.value.trigger
+    assert isinstance(trigger, DateTimeTrigger)
+    assert trigger.moment - utc_now() > timedelta(days=6)
+    assert "mark this task as success" in operator.doc_md
+
+
+def test_a_question_that_nobody_answers_is_a_no() -> None:
+    with pytest.raises(AirflowFailException, match="nobody answered"):
+        ask().give_up({}, None)
+
+
+def test_a_link_that_a_browser_may_not_follow_is_not_shown() -> None:
+    """Routes of a plugin take a token alone where Airflow has no pages of plugins."""
+    links = [link.name for link in QualityOperator.operator_extra_links]
+    assert links == (["Result page"] if host.HAS_PAGES else [])
+
+
+TASK = SimpleNamespace(dag_id="pipeline.temperature", run_id="r", task_id="supervise")
+
+
+def no_answer(**_: Any) -> Any:
+    raise EOFError
+
+
+@pytest.mark.parametrize(
+    ("answer", "ended"),
+    [
+        (lambda **_: {"r": {"supervise": "deferred"}}, False),
+        (lambda **_: {"r": {"supervise": "failed"}}, True),
+        (lambda **_: {"r": {"supervise": "success"}}, True),
+        (lambda **_: {"r": {"supervise": None}}, True),
+        (lambda **_: {}, False),
+        (no_answer, False),
+    ],
+    ids=["waits", "failed", "success", "cleared", "gone", "no answer"],
+)
+def test_only_a_task_that_waits_no_more_was_ended(
+    monkeypatch: pytest.MonkeyPatch, answer: Callable[..., Any], ended: bool
+) -> None:
+    monkeypatch.setattr(RuntimeTaskInstance, "get_task_states", answer)
+    assert asyncio.run(was_ended(TASK)) is ended
