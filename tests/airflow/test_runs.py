@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -13,10 +14,9 @@ from millrace.core.job import JobState
 from millrace.core.layout import Layout
 from millrace.state.mailbox import Mailbox
 from millrace_airflow import dag_factory, patrol_operators
-from millrace_airflow.dag_factory import PIPELINE, Task
+from millrace_airflow.dag_factory import PIPELINE
 from millrace_airflow.deployment import read_deployment, recall, remember
 from millrace_airflow.ensure import Keeper
-from millrace_airflow.operators import SuperviseOperator
 from tests.airflow.bag import DagBag
 from tests.airflow.conftest import REPOSITORY
 from tests.airflow.fakes import InMemoryRunner
@@ -29,18 +29,20 @@ def run(file: str, dag_id: str) -> Any:
 
 
 @pytest.fixture
-def short_shift(monkeypatch: pytest.MonkeyPatch) -> None:
-    shift = Task("supervise", SuperviseOperator, {"shift": timedelta(seconds=1)})
-    monkeypatch.setattr(dag_factory, "PIPELINE", (*PIPELINE[:-1], shift))
+def in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A shift of a second, and no patience with a task that fails."""
+    shift = {"supervise": {"shift": timedelta(seconds=1)}}
+    tasks = tuple(replace(task, arguments=shift.get(task.task_id, {})) for task in PIPELINE)
+    monkeypatch.setattr(dag_factory, "PIPELINE", tasks)
 
 
-@pytest.mark.usefixtures("short_shift")
+@pytest.mark.usefixtures("in_a_hurry")
 def test_a_pipeline_runs_from_provision_to_handover(
     layout: Layout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[str] = []
     monkeypatch.setattr(
-        "millrace.edge.provision.provision_site", lambda site, *_: made.append(site.name) or []
+        "millrace.local.provision.provision_site", lambda site, *_: made.append(site.name) or []
     )
     assert run("pipelines.py", "pipeline.temperature").state == "success"
     assert made == ["plant-a"]
