@@ -1,6 +1,7 @@
 """Installs what the lock and the pom say. Runs before anything is installed: stdlib only.
 
-Called by make as `PYTHONPATH=src python3 -m millrace.local.install [--dev] [--bench] [--airflow-3.0]`.
+Called by make as `PYTHONPATH=src python3 -m millrace.local.install`, with any of --dev, --bench,
+--airflow-3.0.
 """
 
 from __future__ import annotations
