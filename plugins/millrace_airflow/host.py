@@ -15,6 +15,8 @@ HAS_APPROVALS = _SINCE >= (3, 1)
 HAS_PAGES = _SINCE >= (3, 1)
 # A trigger is told that a person ended its task (`on_kill`); elsewhere ended.py asks.
 TELLS_TRIGGERS = _SINCE >= (3, 3)
+# Triggers that share one stream of messages, by which the DAG `incident` hears of events.
+SHARES_STREAMS = _SINCE >= (3, 3)
 
 if _SINCE >= (3, 2):
     from airflow.sdk import AssetOrTimeSchedule, CronTriggerTimetable
@@ -39,6 +41,7 @@ else:
 __all__ = [
     "HAS_APPROVALS",
     "HAS_PAGES",
+    "SHARES_STREAMS",
     "TELLS_TRIGGERS",
     "AirflowException",
     "AirflowFailException",

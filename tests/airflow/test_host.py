@@ -14,16 +14,19 @@ from airflow.providers.standard.triggers.temporal import DateTimeTrigger
 from airflow.sdk import BaseOperator
 from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
 
+from millrace.core.layout import Layout
 from millrace_airflow import host
 from millrace_airflow.ended import was_ended
 from millrace_airflow.ensure import utc_now
 from millrace_airflow.host import AirflowFailException, TaskDeferred
 from millrace_airflow.mark_operators import ApprovalOperator, MarkOperator
 from millrace_airflow.task_operators import QualityOperator
+from tests.airflow.bag import DagBag
+from tests.airflow.conftest import REPOSITORY
 
 CAN = {
-    "3.0.6": (False, False, False),
-    "3.3.2": (True, True, True),
+    "3.0.6": (False, False, False, False),
+    "3.3.2": (True, True, True, True),
 }
 
 
@@ -32,7 +35,8 @@ def ask() -> MarkOperator:
 
 
 def test_what_each_airflow_can() -> None:
-    assert CAN[__version__] == (host.HAS_APPROVALS, host.HAS_PAGES, host.TELLS_TRIGGERS)
+    can = (host.HAS_APPROVALS, host.HAS_PAGES, host.TELLS_TRIGGERS, host.SHARES_STREAMS)
+    assert can == CAN[__version__]
 
 
 def test_approvals_are_airflows_own_where_it_has_them() -> None:
@@ -59,6 +63,14 @@ def test_a_link_that_a_browser_may_not_follow_is_not_shown() -> None:
     """Routes of a plugin take a token alone where Airflow has no pages of plugins."""
     links = [link.name for link in QualityOperator.operator_extra_links]
     assert links == (["Result page"] if host.HAS_PAGES else [])
+
+
+def test_there_is_no_dag_for_events_that_airflow_cannot_hear(layout: Layout) -> None:
+    layout.local_settings.parent.mkdir()
+    layout.local_settings.write_text("events_site: plant-a\n")
+    found = DagBag(dag_folder=REPOSITORY / "dags" / "incident.py", safe_mode=True)
+    assert found.import_errors == {}
+    assert list(found.dags) == (["incident"] if host.SHARES_STREAMS else [])
 
 
 TASK = SimpleNamespace(dag_id="pipeline.temperature", run_id="r", task_id="supervise")

@@ -11,7 +11,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from airflow.dag_processing.dagbag import DagBag
 from airflow.providers.standard.operators import hitl
 from airflow.sdk import Asset
 from airflow.sdk.definitions.asset import AssetNameRef
@@ -37,6 +36,7 @@ from millrace_airflow.incident_operators import (
     ReplayAsAnsweredOperator,
 )
 from millrace_airflow.replay_form import replay_form, site_names
+from tests.airflow.bag import DagBag
 from tests.airflow.conftest import REPOSITORY
 
 NOW = datetime(2026, 1, 1, 3, tzinfo=UTC)
