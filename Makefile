@@ -43,7 +43,7 @@ unit: dev ## Tests that need nothing but Python
 spark: dev ## Tests on a local Spark session
 	.venv-lake/bin/python -m pytest tests/spark
 
-airflow: ## Tests of DAGs, operators and triggers, on the newest Airflow and on the oldest
+airflow: dev ## Tests of DAGs, operators and triggers, on the newest Airflow and on the oldest
 	@$(INSTALL) --dev --airflow-3.0
 	$(PYTEST) tests/airflow
 	.venv-airflow-3.0/bin/python -m pytest tests/airflow
