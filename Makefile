@@ -5,7 +5,7 @@ MILLRACE = .venv/bin/millrace
 PYTEST = .venv/bin/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help install up down status reset check dev lint test unit spark airflow integration e2e bench bench-full
+.PHONY: help install up down status reset check dev lint test unit spark airflow integration e2e browser bench bench-full
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -53,6 +53,10 @@ integration: dev ## Tests on a real broker and real jobs
 
 e2e: dev ## The whole product, through its own doors
 	$(PYTEST) tests/e2e
+
+browser: ## What an operator does, in a real chromium (PICTURES=docs/images: take pictures)
+	@$(INSTALL) --dev --browser
+	.venv-browser/bin/python -m pytest tests/browser $(if $(PICTURES),--pictures $(PICTURES))
 
 bench: ## Speed and memory beside what people use instead, in ten minutes
 	@$(INSTALL) --bench

@@ -55,7 +55,7 @@ def _core(layout: Layout, secrets: AirflowSecrets, port: int) -> dict[str, objec
     return {
         "dags_folder": layout.home / "dags",
         "plugins_folder": layout.home / "plugins",
-        "executor": "LocalExecutor",
+        "executor": "millrace_airflow.executor.MortalExecutor",
         "parallelism": 4,
         "load_examples": False,
         "dags_are_paused_at_creation": True,

@@ -1,7 +1,7 @@
 """Installs what the lock and the pom say. Runs before anything is installed: stdlib only.
 
 Called by make as `PYTHONPATH=src python3 -m millrace.local.install`, with any of --dev, --bench,
---airflow-3.0.
+--browser and --airflow-3.0.
 """
 
 from __future__ import annotations
@@ -61,6 +61,8 @@ def _run_all(asked: set[str]) -> None:
         _sync(".venv-lake", ["lake"], dev, "Spark and Delta")
         if "--bench" in asked:
             _sync(".venv-bench", ["bench"], dev, "what the benchmarks run beside it")
+        if "--browser" in asked:
+            _sync(".venv-browser", ["browser"], False, "what drives a browser")
         if "--airflow-3.0" in asked:
             _sync(".venv-airflow-3.0", ["airflow-3-0"], dev, "the oldest Airflow we run on")
     finally:

@@ -1,0 +1,51 @@
+"""A scheduler whose executor lost a worker ends, and leaves no worker behind."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import psutil
+
+from tests.airflow.conftest import REPOSITORY
+
+SCHEDULER = """\
+import os, signal, time
+from millrace_airflow.executor import MortalExecutor
+
+executor = MortalExecutor(parallelism=3)
+executor.start()
+while len(executor.workers) < 3:  # Airflow 3.0 starts them one by one
+    executor._spawn_worker()
+print("workers:", *executor.workers, flush=True)
+victim = list(executor.workers)[1]
+executor.sync()
+os.kill(victim, signal.SIGKILL)
+executor.workers[victim].join()
+executor.sync()
+print("went on")
+"""
+
+
+def test_a_scheduler_without_one_of_its_workers_ends_with_all_of_them() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SCHEDULER],
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY / "plugins")},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    (workers,) = (line.split()[1:] for line in done.stdout.splitlines() if "workers:" in line)
+    assert len(workers) == 3
+    assert done.returncode == 1
+    assert "went on" not in done.stdout
+    assert [pid for pid in workers if _lives(int(pid))] == []
+
+
+def _lives(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False

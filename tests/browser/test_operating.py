@@ -1,0 +1,84 @@
+"""What an operator does: look, stop, start, see a death mended, bring rows back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from deltalake import DeltaTable
+from playwright.sync_api import Page, expect
+
+from tests.e2e.stack import Stack
+from tests.support import wait_until
+
+pytestmark = pytest.mark.timeout(900)
+
+Take = Callable[[str], None]
+
+
+@pytest.fixture
+def errors(page: Page) -> Iterator[list[str]]:
+    """Of the pages' scripts: there are none."""
+    seen: list[str] = []
+    page.on("pageerror", lambda error: seen.append(str(error)))
+    yield seen
+    assert seen == []
+
+
+@pytest.fixture
+def take(page: Page, request: pytest.FixtureRequest) -> Take:
+    folder: Path | None = request.config.getoption("--pictures")
+
+    def take(name: str) -> None:
+        if folder:
+            folder.mkdir(parents=True, exist_ok=True)
+            page.screenshot(path=folder / f"{name}.png")
+
+    return take
+
+
+def open_fleet(page: Page) -> None:
+    page.get_by_role("link", name="Fleet").click()
+
+
+def await_state(page: Page, words: str) -> None:
+    page.get_by_text(words, exact=True).first.wait_for()
+
+
+def test_stop_start_and_a_death_that_is_mended(
+    up: Stack, page: Page, errors: list[str], take: Take
+) -> None:
+    open_fleet(page)
+    await_state(page, "healthy")
+    take("fleet")
+    page.get_by_role("button", name="Stop", exact=True).click()
+    await_state(page, "stopped")
+    assert up.job_processes() == []
+    take("stopped")
+    page.get_by_role("button", name="Start", exact=True).click()
+    await_state(page, "healthy")
+    (driver,) = up.job_processes()
+    generation = up.pipeline()["generation"]
+    driver.kill()
+    wait_until(lambda: up.runs_as(generation + 1), 60, "the job back")
+    page.get_by_role("link", name="temperature").first.click()
+    await_state(page, "healthy")
+    expect(page.get_by_text("exit 137").first).to_be_visible()
+    take("pipeline")
+
+
+def test_a_replay_from_its_form_to_its_result(
+    up: Stack, page: Page, errors: list[str], take: Take
+) -> None:
+    bronze = DeltaTable(str(up.home / "var" / "lake" / "bronze" / "temperature"))
+    lost = 'site = \'plant-a\' AND "partition" = 0 AND "offset" BETWEEN 3 AND 7'
+    wait_until(lambda: up.pipeline()["state"] == "running", 60, "a running job")
+    bronze.delete(lost)
+    page.goto("/dags/replay")
+    page.get_by_role("button", name="Trigger").click()
+    page.get_by_text("Its tables get what they miss").wait_for()
+    take("replay")
+    page.get_by_role("button", name="Trigger").last.click()
+    page.goto("/required_actions")
+    take("required")
