@@ -5,7 +5,7 @@ MILLRACE = .venv/bin/millrace
 PYTEST = .venv/bin/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help install up down status reset check dev lint test unit spark airflow integration e2e bench bench-full
+.PHONY: help install up down status reset check dev lint test unit spark airflow integration e2e terraform bench bench-full
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -51,6 +51,10 @@ integration: dev ## Tests on a real broker and real jobs
 
 e2e: dev ## The whole product, through its own doors
 	$(PYTEST) tests/e2e
+
+terraform: ## Tests of the cloud's infrastructure, on AWS made of moto; needs the program terraform
+	@$(INSTALL) --dev --terraform
+	.venv-terraform/bin/python -m pytest tests/terraform
 
 bench: ## Speed and memory beside what people use instead, in ten minutes
 	@$(INSTALL) --bench

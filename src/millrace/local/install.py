@@ -1,6 +1,6 @@
 """Installs what the lock and the pom say. Runs before anything is installed: stdlib only.
 
-Called by make as `PYTHONPATH=src python3 -m millrace.local.install [--dev] [--bench]`.
+Called by make as `PYTHONPATH=src python3 -m millrace.local.install [--dev] [--bench] [--terraform]`.
 """
 
 from __future__ import annotations
@@ -23,6 +23,11 @@ LOG = HOME / "var" / "log" / "install.log"
 UV = HOME / ".venv-tools" / "bin" / "uv"
 UV_VERSION = "0.13.8"
 PROGRESS_S = 10
+# Environments that are asked for by name.
+_EXTRAS = {
+    "bench": "what the benchmarks run beside it",
+    "terraform": "what stands for AWS in tests",
+}
 
 
 class StepError(Exception):
@@ -30,19 +35,20 @@ class StepError(Exception):
 
 
 def main(arguments: list[str]) -> int:
-    dev, bench = "--dev" in arguments, "--bench" in arguments
+    dev = "--dev" in arguments
+    extras = [extra for extra in _EXTRAS if f"--{extra}" in arguments]
     try:
         check_machine(HOME)
         LOG.parent.mkdir(parents=True, exist_ok=True)
         LOG.write_text("")
-        _run_all(dev, bench)
+        _run_all(dev, extras)
     except (Unfit, StepError) as error:
         print(f"error: {error}", file=sys.stderr)  # noqa: T201 - there is no other voice yet
         return 2
     return 0
 
 
-def _run_all(dev: bool, bench: bool) -> None:
+def _run_all(dev: bool, extras: list[str]) -> None:
     """Jars come from elsewhere than wheels, so both are fetched at once."""
     failures: list[StepError] = []
 
@@ -58,8 +64,8 @@ def _run_all(dev: bool, bench: bool) -> None:
         _install_uv()
         _sync(".venv", ["control"], dev, "Airflow and the command line")
         _sync(".venv-lake", ["lake"], dev, "Spark and Delta")
-        if bench:
-            _sync(".venv-bench", ["bench"], dev, "what the benchmarks run beside it")
+        for extra in extras:
+            _sync(f".venv-{extra}", [extra], dev, _EXTRAS[extra])
     finally:
         jars.join()
     if failures:

@@ -1,0 +1,39 @@
+mock_provider "aws" {
+  source = "../mocks"
+}
+
+variables {
+  name   = "millrace-test"
+  bucket = "millrace-test-lake"
+}
+
+run "named_as_asked" {
+  assert {
+    condition     = output.bucket == "millrace-test-lake"
+    error_message = "the bucket has the given name"
+  }
+}
+
+run "reject_deleting_a_tables_files_by_age" {
+  command         = plan
+  expect_failures = [var.rules]
+  variables {
+    rules = { "lake/bronze/" = { expire_days = 30 } }
+  }
+}
+
+run "reject_deleting_checkpoints_by_age" {
+  command         = plan
+  expect_failures = [var.rules]
+  variables {
+    rules = { "checkpoints/" = { expire_days = 30 } }
+  }
+}
+
+run "reject_bad_name" {
+  command         = plan
+  expect_failures = [var.name]
+  variables {
+    name = "m"
+  }
+}

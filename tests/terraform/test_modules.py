@@ -1,0 +1,41 @@
+"""What Terraform itself says: form, validity, and each module's own tests, with a mocked provider."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.terraform.conftest import CHECKOUT, MODULES
+from tests.terraform.tool import Terraform
+
+ROOTS = ("bootstrap", "environments/dev", "environments/prod")
+
+
+def test_files_are_formatted(copy: Path, tool: dict[str, str]) -> None:
+    terraform = Terraform(copy / "terraform", tool)
+    assert terraform("fmt", "-check", "-recursive", "-list=true") == ""
+
+
+@pytest.mark.parametrize("root", ROOTS)
+def test_root_is_valid(root: str, copy: Path, tool: dict[str, str]) -> None:
+    environment = {**tool, "TF_DATA_DIR": ".validated"}
+    terraform = Terraform(copy / "terraform" / root, environment)
+    terraform.init("-backend=false")
+    terraform("validate")
+
+
+@pytest.mark.parametrize("module", ["bootstrap", *(f"modules/{name}" for name in MODULES)])
+def test_module_passes_its_own_tests(module: str, copy: Path, tool: dict[str, str]) -> None:
+    terraform = Terraform(copy / "terraform" / module, {**tool, "TF_DATA_DIR": ".tested"})
+    terraform.init("-backend=false")
+    assert "0 failed" in terraform("test")
+
+
+def test_every_module_says_what_it_is() -> None:
+    modules = {folder.name for folder in (CHECKOUT / "terraform" / "modules").iterdir()} - {"mocks"}
+    assert set(MODULES) == modules
+    parts = ("main.tf", "variables.tf", "outputs.tf", "versions.tf", "README.md")
+    lacking = [f"{m}/{p}" for m in sorted(modules) for p in parts
+               if not (CHECKOUT / "terraform/modules" / m / p).is_file()]  # fmt: skip
+    assert lacking == []
