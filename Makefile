@@ -5,7 +5,7 @@ MILLRACE = .venv/bin/millrace
 PYTEST = .venv/bin/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help install up down status reset check dev lint test unit spark airflow integration e2e terraform bench bench-full
+.PHONY: help install up down status reset check release dev lint test unit spark airflow integration e2e terraform bench bench-full
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -27,6 +27,9 @@ reset: ## Stop everything and delete var/ (asks first)
 
 check: install ## Validate the pipeline and site files
 	@$(MILLRACE) check
+
+release: install ## Pack what Terraform takes to the cloud into var/release
+	@$(MILLRACE) release
 
 dev:
 	@$(INSTALL) --dev

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
@@ -14,16 +13,20 @@ from pathlib import Path
 
 import pytest
 
+from millrace.core.layout import Layout
+from millrace.tasks.release import pack
 from tests.support import free_ports, wait_until
-from tests.terraform.cloud import Cloud
+from tests.terraform.cloud import REGION, Cloud
 from tests.terraform.tool import Terraform, UnfitError, check_terraform, cli_environment
 
 CHECKOUT = Path(__file__).parents[2]
-MODULES = sorted(folder.parents[1].name for folder in CHECKOUT.glob("terraform/modules/*/tests/*.hcl"))
+MODULES = sorted(
+    folder.parents[1].name for folder in CHECKOUT.glob("terraform/modules/*/tests/*.hcl")
+)
 # What the environments read.
-_COPIED = ("terraform", "dags", "schemas", "plugins", "src", "expectations", "pyproject.toml")
+_COPIED = ("terraform", "dags", "schemas", "plugins", "src", "expectations")
+_COPIED_FILES = ("pyproject.toml", "uv.lock")
 _LEFT = shutil.ignore_patterns(".terraform", ".terraform.lock.hcl", "__pycache__", "*.tfstate*")
-REGION = "eu-central-1"
 
 
 def pytest_sessionstart() -> None:
@@ -38,10 +41,10 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Of what Terraform reads, because it writes beside it."""
     folder = tmp_path_factory.mktemp("checkout")
     for name in _COPIED:
-        if (CHECKOUT / name).is_dir():
-            shutil.copytree(CHECKOUT / name, folder / name, symlinks=True, ignore=_LEFT)
-        else:
-            shutil.copy(CHECKOUT / name, folder / name)
+        shutil.copytree(CHECKOUT / name, folder / name, symlinks=True, ignore=_LEFT)
+    for name in _COPIED_FILES:
+        shutil.copy(CHECKOUT / name, folder)
+    pack(Layout(folder))
     return folder
 
 
@@ -80,10 +83,19 @@ def _answers(url: str) -> bool:
 
 @pytest.fixture(scope="session")
 def cloud(endpoint: str, copy: Path, tool: dict[str, str]) -> Cloud:
-    os.environ.pop("AWS_PROFILE", None)
-    keys = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
-    aws = {"AWS_ENDPOINT_URL": endpoint, "AWS_EC2_METADATA_DISABLED": "true", "AWS_REGION": REGION}
-    return Cloud(copy, {**tool, **keys, **aws})
+    return Cloud(
+        copy,
+        {
+            **tool,
+            "AWS_ENDPOINT_URL": endpoint,
+            # Some names get a part before them, as in api.127.0.0.1, which nobody resolves.
+            "HTTP_PROXY": endpoint,
+            "AWS_EC2_METADATA_DISABLED": "true",
+            "AWS_REGION": REGION,
+            "AWS_ACCESS_KEY_ID": "test",
+            "AWS_SECRET_ACCESS_KEY": "test",
+        },
+    )
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,10 @@ from typing import Any
 _PROVIDER = "hashicorp/aws/5.100.0"
 _MIRROR = "TERRAFORM_MIRROR"
 _FROM, _BEFORE = (1, 11), (2, 0)
-_LIMIT_S = 300
+_LIMIT_S = 600
+_PLAIN = {"TF_IN_AUTOMATION": "1", "TF_CLI_ARGS": "-no-color"}
 NOTHING_TO_DO, CHANGES = 0, 2
+Done = subprocess.CompletedProcess[str]
 
 
 class UnfitError(Exception):
@@ -45,7 +48,9 @@ def cli_environment(folder: Path) -> dict[str, str]:
         cache.mkdir()
         return {"TF_PLUGIN_CACHE_DIR": str(cache)}
     settings = folder / "terraform.rc"
-    settings.write_text(f'provider_installation {{\n  filesystem_mirror {{ path = "{mirror}" }}\n}}\n')
+    settings.write_text(
+        f'provider_installation {{\n  filesystem_mirror {{ path = "{mirror}" }}\n}}\n'
+    )
     return {"TF_CLI_CONFIG_FILE": str(settings)}
 
 
@@ -53,7 +58,9 @@ def _find_mirror() -> Path | None:
     named = os.environ.get(_MIRROR)
     if named:
         if not any(Path(named).glob(f"*/{_PROVIDER}")):
-            raise UnfitError(f"{_MIRROR}={named} holds no <host>/{_PROVIDER}; name a mirror's folder")
+            raise UnfitError(
+                f"{_MIRROR}={named} holds no <host>/{_PROVIDER}; name a mirror's folder"
+            )
         return Path(named)
     found = next(Path("/opt").glob(f"*/*/{_PROVIDER}"), None)
     return found.parents[3] if found else None
@@ -84,13 +91,14 @@ class Terraform:
         return self.run("plan", "-detailed-exitcode", allowed=allowed).returncode
 
     def output(self) -> dict[str, Any]:
-        return {name: value["value"] for name, value in json.loads(self("output", "-json")).items()}
+        told = json.loads(self("output", "-json"))
+        return {name: value["value"] for name, value in told.items()}
 
-    def run(self, *arguments: str, allowed: tuple[int, ...] = (0,)) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(  # noqa: PLW1510 - the exit code is judged below
+    def run(self, *arguments: str, allowed: tuple[int, ...] = (0,)) -> Done:
+        done = subprocess.run(
             ["terraform", *arguments],  # noqa: S607 - from the PATH
             cwd=self.folder,
-            env={**os.environ, **self.environment, "TF_IN_AUTOMATION": "1", "TF_CLI_ARGS": "-no-color"},
+            env={**_clean(os.environ), **self.environment, **_PLAIN},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -100,3 +108,9 @@ class Terraform:
             words = f"{done.stdout[-6000:]}\n{done.stderr}"
             raise FailedError(f"terraform {' '.join(arguments)} in {self.folder}:\n{words}")
         return done
+
+
+def _clean(environment: Mapping[str, str]) -> dict[str, str]:
+    """Without what points at somebody's real account, or changes what Terraform says."""
+    ours = ("AWS_", "TF_VAR_", "TF_CLI_ARGS", "TF_LOG", "TF_WORKSPACE", "TF_DATA_DIR")
+    return {name: value for name, value in environment.items() if not name.startswith(ours)}

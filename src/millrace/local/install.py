@@ -1,6 +1,7 @@
 """Installs what the lock and the pom say. Runs before anything is installed: stdlib only.
 
-Called by make as `PYTHONPATH=src python3 -m millrace.local.install [--dev] [--bench] [--terraform]`.
+Called by make as `PYTHONPATH=src python3 -m millrace.local.install` and `--dev`, `--bench`,
+`--terraform` for what else is wanted.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ HOME = Path(__file__).resolve().parents[3]
 LOG = HOME / "var" / "log" / "install.log"
 UV = HOME / ".venv-tools" / "bin" / "uv"
 UV_VERSION = "0.13.8"
+CHECKOV_VERSION = "3.3.30"
 PROGRESS_S = 10
 # Environments that are asked for by name.
 _EXTRAS = {
@@ -66,6 +68,8 @@ def _run_all(dev: bool, extras: list[str]) -> None:
         _sync(".venv-lake", ["lake"], dev, "Spark and Delta")
         for extra in extras:
             _sync(f".venv-{extra}", [extra], dev, _EXTRAS[extra])
+        if "terraform" in extras:
+            _install_checkov()
     finally:
         jars.join()
     if failures:
@@ -80,6 +84,18 @@ def _install_uv() -> None:
         _call([*pip, f"uv=={UV_VERSION}"])
 
     _once("uv", UV.parent.parent / ".stamp", UV_VERSION, UV, install)
+
+
+def _install_checkov() -> None:
+    """Apart: it pins half of what it needs, so one lock cannot hold it and us."""
+    folder = HOME / ".venv-checkov"
+
+    def install() -> None:
+        _call([str(UV), "venv", "--clear", "--python", sys.executable, str(folder)])
+        python = ["--python", str(folder / "bin" / "python")]
+        _call([str(UV), "pip", "install", *python, f"checkov=={CHECKOV_VERSION}"])
+
+    _once("checkov", folder / ".stamp", CHECKOV_VERSION, folder / "bin" / "checkov", install)
 
 
 def _sync(environment: str, groups: list[str], dev: bool, title: str) -> None:

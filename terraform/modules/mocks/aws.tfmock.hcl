@@ -42,3 +42,19 @@ mock_resource "aws_msk_configuration" {
 mock_resource "aws_secretsmanager_secret" {
   defaults = { arn = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:mocked" }
 }
+
+mock_resource "aws_security_group" {
+  defaults = { id = "sg-mocked" }
+}
+
+mock_resource "aws_s3_object" {
+  defaults = { version_id = "1" }
+}
+
+mock_resource "aws_glue_registry" {
+  defaults = { arn = "arn:aws:glue:eu-central-1:123456789012:registry/mocked" }
+}
+
+mock_resource "aws_sns_topic" {
+  defaults = { arn = "arn:aws:sns:eu-central-1:123456789012:mocked" }
+}

@@ -1,1 +1,1 @@
-"""AWS on loopback: moto, the services it lacks, and corrections where its answers differ from AWS's."""
+"""AWS on loopback: moto, the services it lacks, and corrections where it answers otherwise."""

@@ -7,7 +7,15 @@ from typing import ClassVar
 
 from tests.terraform.fake_aws.kafka_cluster import Cluster, flat, new_cluster
 from tests.terraform.fake_aws.kafka_configuration import Configuration
-from tests.terraform.fake_aws.service import ACCOUNT, AwsError, Json, Request, Service, Tags, not_found
+from tests.terraform.fake_aws.service import (
+    ACCOUNT,
+    AwsError,
+    Json,
+    Request,
+    Service,
+    Tags,
+    not_found,
+)
 
 _CLUSTERS, _CLUSTER = "/(?:api/v2|v1)/clusters", "/(?:api/v2|v1)/clusters/([^/]+)"
 _CONFIGURATION = "/v1/configurations/([^/]+)"

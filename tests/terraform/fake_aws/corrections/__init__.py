@@ -1,4 +1,4 @@
-"""Where moto answers other than AWS does, as far as the provider notices. One file for each service."""
+"""Where moto answers other than AWS does, as far as the provider notices; by service."""
 
 from tests.terraform.fake_aws.corrections import ec2, emr_serverless, glue, kms, s3
 
