@@ -50,8 +50,10 @@ def applies(statement: Statement, call: Call) -> bool:
 
 def _holds(operator: str, key: str, wanted: list[str], context: Mapping[str, str]) -> bool:
     name = operator.removesuffix(_IF_EXISTS)
-    if name not in _OPERATORS:
+    if name not in {*_OPERATORS, "Null"}:
         raise UnknownPolicyError(f"{operator} of {key}")
+    if name == "Null":
+        return wanted == [str(key not in context).lower()]
     if key not in context:
         return operator.endswith(_IF_EXISTS) or name.startswith("StringNot")
     return _OPERATORS[name](context[key], wanted)

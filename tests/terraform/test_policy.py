@@ -27,6 +27,10 @@ OWN_KEY = {
     "Resource": "*",
     "Condition": {"StringNotEqualsIfExists": {"key": "ours"}},
 }
+NAMED_KEY = {
+    **OWN_KEY,
+    "Condition": {"StringNotEquals": {"key": "ours"}, "Null": {"key": "false"}},
+}
 OBJECT = "arn:aws:s3:::lake/bronze/t/1"
 
 CASES: dict[str, tuple[list[dict[str, Any]], Call, bool]] = {
@@ -49,6 +53,8 @@ CASES: dict[str, tuple[list[dict[str, Any]], Call, bool]] = {
     "a condition that does not": ([LIST], Call("s3:ListBucket", "b", {"s3:prefix": ""}), False),
     "a condition on what is not told": ([LIST], Call("s3:ListBucket", "b"), False),
     "if it exists, and it does not": ([READ, OWN_KEY], Call("s3:GetObject", OBJECT), False),
+    "named, and not ours": ([READ, NAMED_KEY], Call("s3:GetObject", OBJECT, {"key": "x"}), False),
+    "not named at all": ([READ, NAMED_KEY], Call("s3:GetObject", OBJECT), True),
     "if it exists, and is ours": (
         [READ, OWN_KEY],
         Call("s3:GetObject", OBJECT, {"key": "ours"}),

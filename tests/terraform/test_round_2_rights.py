@@ -12,7 +12,7 @@ from tests.terraform.conftest import CHECKOUT
 from tests.terraform.policy import Call, is_allowed
 from tests.terraform.tool import Terraform
 
-JOBS = ("ingest", "replay", "backfill", "quality", "maintain")
+JOBS = ("ingest", "replay", "backfill", "quality", "continuity", "maintain")
 LAYERS = ("bronze", "silver", "quarantine")
 # Which job may write rows of which layer, and delete them.
 WRITES = {
@@ -20,10 +20,12 @@ WRITES = {
     "replay": LAYERS,
     "backfill": ("silver", "quarantine"),
     "quality": (),
+    "continuity": (),
     "maintain": LAYERS,
 }
 DELETES = {"maintain": LAYERS}
 READS = {**dict.fromkeys(JOBS, LAYERS), "quality": ("silver",)}
+KAFKA = ("ingest", "replay", "continuity")
 ROWS = "temperature/day=2026-01-01/part-1.parquet"
 CHECKPOINT = "checkpoints/temperature/plant-a/offsets/7"
 TLS = {"aws:SecureTransport": "true"}
@@ -48,7 +50,7 @@ def _lake(cloud: Cloud) -> str:
 
 
 def test_every_job_has_a_role(told: dict[str, Any]) -> None:
-    """Each file of spark_jobs that ends in being run by itself."""
+    """Each file of spark_jobs that can be run by itself."""
     files = (CHECKOUT / "spark_jobs").glob("*.py")
     run = {file.stem for file in files if 'if __name__ == "__main__"' in file.read_text()}
     assert set(told["jobs"]["role_arns"]) == run == set(JOBS)
@@ -92,7 +94,7 @@ def test_what_is_plain_text_or_under_another_key_is_refused(cloud: Cloud, dev: T
     assert not _may(cloud, "ingest", "s3:PutObject", rows, key)
 
 
-@pytest.mark.parametrize(("job", "may"), [(job, job in ("ingest", "replay")) for job in JOBS])
+@pytest.mark.parametrize(("job", "may"), [(job, job in KAFKA) for job in JOBS])
 def test_who_reads_kafka_has_its_login(
     job: str, may: bool, cloud: Cloud, told: dict[str, Any]
 ) -> None:

@@ -10,6 +10,7 @@ import pytest
 from millrace.core import bronze
 from millrace.core.provision import Acl, Operation, Resource
 from tests.terraform.cloud import Cloud
+from tests.terraform.conftest import CHECKOUT
 from tests.terraform.tool import Terraform
 
 NAME = "millrace-dev"
@@ -76,9 +77,13 @@ def test_the_catalogue_says_what_bronze_has(cloud: Cloud, told: dict[str, Any]) 
     assert table["StorageDescriptor"]["Location"] == location
 
 
-def test_the_registry_has_every_schema(cloud: Cloud, dev: Terraform) -> None:
-    schemas = cloud.client("glue").list_schemas(RegistryId={"RegistryName": NAME})["Schemas"]
-    assert [schema["SchemaName"] for schema in schemas] == ["temperature-data"]
+def test_the_registry_has_the_schema_of_messages(cloud: Cloud, dev: Terraform) -> None:
+    schema = {"RegistryName": NAME, "SchemaName": "temperature-data"}
+    newest = cloud.client("glue").get_schema_version(
+        SchemaId=schema, SchemaVersionNumber={"LatestVersion": True}
+    )
+    file = CHECKOUT / "schemas" / "1-temperature-data.avsc"
+    assert json.loads(newest["SchemaDefinition"]) == json.loads(file.read_text())
 
 
 def test_every_alarm_is_told_and_watches_what_is_there(cloud: Cloud, told: dict[str, Any]) -> None:

@@ -128,7 +128,10 @@ locals {
       Action    = "s3:PutObject"
       Resource  = "${local.arn}/*"
       # A put that names no key is encrypted by the bucket's own.
-      Condition = { StringNotEqualsIfExists = { "s3:x-amz-server-side-encryption-aws-kms-key-id" = var.key_arn } }
+      Condition = {
+        Null            = { "s3:x-amz-server-side-encryption-aws-kms-key-id" = "false" }
+        StringNotEquals = { "s3:x-amz-server-side-encryption-aws-kms-key-id" = var.key_arn }
+      }
     },
   ]
   reader_roots = [for id in var.reader_account_ids : "arn:aws:iam::${id}:root"]

@@ -35,6 +35,12 @@ locals {
       delete = []
       kafka  = false
     }
+    continuity = {
+      read   = concat(local.lake, ["checkpoints", "jobs"])
+      write  = ["jobs"]
+      delete = []
+      kafka  = true
+    }
     maintain = {
       read   = concat(local.lake, ["jobs"])
       write  = concat(local.lake, ["jobs"])

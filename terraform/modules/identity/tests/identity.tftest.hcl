@@ -15,7 +15,7 @@ variables {
 
 run "a_role_for_each_job" {
   assert {
-    condition     = toset(keys(output.job_role_arns)) == toset(["backfill", "ingest", "maintain", "quality", "replay"])
+    condition     = toset(keys(output.job_role_arns)) == toset(["backfill", "continuity", "ingest", "maintain", "quality", "replay"])
     error_message = "as many roles as there are entry points"
   }
 }
