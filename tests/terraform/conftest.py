@@ -99,10 +99,12 @@ def cloud(endpoint: str, copy: Path, tool: dict[str, str]) -> Cloud:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _applying(cloud: Cloud) -> Iterator[Future[Terraform]]:
+def _applying(request: pytest.FixtureRequest) -> Iterator[Future[Terraform] | None]:
     """Begins at once: AWS's waiting is Terraform's, and other tests need the time."""
+    is_wanted = any("dev" in item.fixturenames for item in request.session.items)
     with ThreadPoolExecutor(1) as pool:
-        yield pool.submit(cloud.bring_up, "dev")
+        cloud = request.getfixturevalue("cloud") if is_wanted else None
+        yield pool.submit(cloud.bring_up, "dev") if cloud else None
 
 
 @pytest.fixture(scope="session")

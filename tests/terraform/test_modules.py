@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -11,6 +12,9 @@ import pytest
 from tests.terraform.conftest import CHECKOUT, MODULES
 from tests.terraform.tool import Terraform
 
+BOOTSTRAP = CHECKOUT / "terraform" / "bootstrap"
+VARIABLE = re.compile(r'^variable "(\w+)" \{\n(.*?)^\}', re.MULTILINE | re.DOTALL)
+BOOLEAN = re.compile(r"type\s+= bool")
 ROOTS = ("bootstrap", "environments/dev", "environments/prod")
 
 
@@ -40,6 +44,19 @@ def test_every_module_says_what_it_is() -> None:
     parts = ("main.tf", "variables.tf", "outputs.tf", "versions.tf", "README.md")
     lacking = [f"{m}/{p}" for m in sorted(modules) for p in parts
                if not (CHECKOUT / "terraform/modules" / m / p).is_file()]  # fmt: skip
+    assert lacking == []
+
+
+def test_every_variable_is_described_typed_and_validated() -> None:
+    """A boolean has no third value to refuse."""
+    files = [*CHECKOUT.glob("terraform/modules/*/variables.tf"), BOOTSTRAP / "variables.tf"]
+    lacking = [
+        f"{file.parent.name}.{name} lacks {part}"
+        for file in files
+        for name, body in VARIABLE.findall(file.read_text())
+        for part in ("description", "type", "validation")
+        if part not in body and not (part == "validation" and BOOLEAN.search(body))
+    ]
     assert lacking == []
 
 

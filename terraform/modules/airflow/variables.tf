@@ -44,6 +44,11 @@ variable "max_workers" {
 variable "bucket" {
   description = "Name of the bucket with releases."
   type        = string
+
+  validation {
+    condition     = can(regex("^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$", var.bucket))
+    error_message = "bucket is ${var.bucket}; write 3 to 63 of a-z, 0-9 and '-', with no '-' at either end."
+  }
 }
 
 variable "release" {
@@ -80,16 +85,31 @@ variable "policy_arns" {
   description = "Policies that Airflow's role is given, by any name."
   type        = map(string)
   default     = {}
+
+  validation {
+    condition     = alltrue([for arn in values(var.policy_arns) : can(regex("^arn:aws:iam::([0-9]{12}|aws):policy/", arn))])
+    error_message = "policy_arns are [${join(", ", values(var.policy_arns))}]; write ARNs of policies, such as 'arn:aws:iam::123456789012:policy/...'."
+  }
 }
 
 variable "vpc_id" {
   description = "The network."
   type        = string
+
+  validation {
+    condition     = can(regex("^vpc-[a-z0-9]+$", var.vpc_id))
+    error_message = "vpc_id is ${var.vpc_id}; write a network's id, such as 'vpc-0a1b2c3d'."
+  }
 }
 
 variable "network_cidr" {
   description = "Addresses of the network, where brokers and endpoints are."
   type        = string
+
+  validation {
+    condition     = can(cidrnetmask(var.network_cidr)) && try(tonumber(split("/", var.network_cidr)[1]), 0) >= 16
+    error_message = "network_cidr is ${var.network_cidr}; write the network's range, such as '10.40.0.0/16'."
+  }
 }
 
 variable "subnet_ids" {
@@ -105,11 +125,21 @@ variable "subnet_ids" {
 variable "s3_prefix_list_id" {
   description = "The addresses of S3."
   type        = string
+
+  validation {
+    condition     = can(regex("^pl-[a-z0-9]+$", var.s3_prefix_list_id))
+    error_message = "s3_prefix_list_id is ${var.s3_prefix_list_id}; write a prefix list's id, such as 'pl-6da54004'."
+  }
 }
 
 variable "key_arn" {
   description = "KMS key of the bucket, the queue and the metadata; CloudWatch Logs has to be allowed to use it."
   type        = string
+
+  validation {
+    condition     = can(regex("^arn:aws:kms:[a-z0-9-]+:[0-9]{12}:key/", var.key_arn))
+    error_message = "key_arn is ${var.key_arn}; write a key's ARN, such as 'arn:aws:kms:eu-central-1:123456789012:key/...'."
+  }
 }
 
 variable "force_destroy" {

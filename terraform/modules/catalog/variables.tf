@@ -11,6 +11,11 @@ variable "name" {
 variable "bucket" {
   description = "The bucket of the tables."
   type        = string
+
+  validation {
+    condition     = can(regex("^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$", var.bucket))
+    error_message = "bucket is ${var.bucket}; write 3 to 63 of a-z, 0-9 and '-', with no '-' at either end."
+  }
 }
 
 variable "tables" {

@@ -58,6 +58,11 @@ variable "storage_gb" {
 variable "vpc_id" {
   description = "The network."
   type        = string
+
+  validation {
+    condition     = can(regex("^vpc-[a-z0-9]+$", var.vpc_id))
+    error_message = "vpc_id is ${var.vpc_id}; write a network's id, such as 'vpc-0a1b2c3d'."
+  }
 }
 
 variable "network_cidr" {
@@ -94,6 +99,11 @@ variable "site_cidrs" {
 variable "users" {
   description = "SCRAM users of the platform, each with the version of its password."
   type        = map(number)
+
+  validation {
+    condition     = alltrue([for user, version in var.users : can(regex("^[a-z][a-z0-9-]{0,47}$", user)) && version >= 1]) && contains(keys(var.users), "ingest")
+    error_message = "users are [${join(", ", keys(var.users))}]; write names of a-z, 0-9 and '-' with versions from 1 on, 'ingest' among them: jobs log in as it."
+  }
 }
 
 variable "passwords" {
@@ -111,6 +121,11 @@ variable "passwords" {
 variable "log_key_arn" {
   description = "KMS key of the brokers' logs."
   type        = string
+
+  validation {
+    condition     = can(regex("^arn:aws:kms:[a-z0-9-]+:[0-9]{12}:key/", var.log_key_arn))
+    error_message = "log_key_arn is ${var.log_key_arn}; write a key's ARN, such as 'arn:aws:kms:eu-central-1:123456789012:key/...'."
+  }
 }
 
 variable "log_days" {
@@ -128,4 +143,9 @@ variable "recovery_window_days" {
   description = "How long a deleted user's secret can be brought back; 0 deletes at once."
   type        = number
   default     = 30
+
+  validation {
+    condition     = var.recovery_window_days == 0 || (var.recovery_window_days >= 7 && var.recovery_window_days <= 30)
+    error_message = "recovery_window_days is ${var.recovery_window_days}; write 0, or 7 to 30."
+  }
 }

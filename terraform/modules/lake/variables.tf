@@ -11,6 +11,11 @@ variable "name" {
 variable "bucket" {
   description = "Name of the bucket with tables (lake/), checkpoints (checkpoints/) and jobs (jobs/)."
   type        = string
+
+  validation {
+    condition     = can(regex("^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$", var.bucket))
+    error_message = "bucket is ${var.bucket}; write 3 to 63 of a-z, 0-9 and '-', with no '-' at either end."
+  }
 }
 
 variable "rules" {
@@ -33,12 +38,22 @@ variable "keep_deleted_days" {
   description = "How long what was overwritten or deleted can be brought back."
   type        = number
   default     = 14
+
+  validation {
+    condition     = var.keep_deleted_days >= 1 && var.keep_deleted_days <= 365
+    error_message = "keep_deleted_days is ${var.keep_deleted_days}; write 1 to 365."
+  }
 }
 
 variable "reader_account_ids" {
   description = "Other accounts that may read the silver tables."
   type        = list(string)
   default     = []
+
+  validation {
+    condition     = alltrue([for id in var.reader_account_ids : can(regex("^[0-9]{12}$", id))])
+    error_message = "reader_account_ids are ${join(", ", var.reader_account_ids)}; write account numbers of 12 digits, such as '123456789012'; '*' would make the lake public."
+  }
 }
 
 variable "force_destroy" {

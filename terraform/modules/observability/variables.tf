@@ -11,6 +11,11 @@ variable "name" {
 variable "environment" {
   description = "Value of the tag 'environment', by which costs are counted."
   type        = string
+
+  validation {
+    condition     = can(regex("^[a-z][a-z0-9-]*$", var.environment))
+    error_message = "environment is ${var.environment}; write a word such as 'dev' or 'prod'."
+  }
 }
 
 variable "pipelines" {
@@ -26,21 +31,41 @@ variable "pipelines" {
 variable "application_id" {
   description = "The Spark application."
   type        = string
+
+  validation {
+    condition     = can(regex("^[a-z0-9-]+$", var.application_id))
+    error_message = "application_id is ${var.application_id}; write the application's id, such as '00fabc123def'."
+  }
 }
 
 variable "airflow_name" {
   description = "The Airflow environment."
   type        = string
+
+  validation {
+    condition     = can(regex("^[a-zA-Z][a-zA-Z0-9_-]{0,79}$", var.airflow_name))
+    error_message = "airflow_name is ${var.airflow_name}; write the environment's name, such as 'millrace-dev'."
+  }
 }
 
 variable "cluster_name" {
   description = "The brokers."
   type        = string
+
+  validation {
+    condition     = can(regex("^[a-zA-Z][a-zA-Z0-9-]{0,63}$", var.cluster_name))
+    error_message = "cluster_name is ${var.cluster_name}; write the cluster's name, such as 'millrace-dev'."
+  }
 }
 
 variable "key_arn" {
   description = "KMS key of the topic; CloudWatch and Budgets have to be allowed to use it."
   type        = string
+
+  validation {
+    condition     = can(regex("^arn:aws:kms:[a-z0-9-]+:[0-9]{12}:key/", var.key_arn))
+    error_message = "key_arn is ${var.key_arn}; write a key's ARN, such as 'arn:aws:kms:eu-central-1:123456789012:key/...'."
+  }
 }
 
 variable "mail" {

@@ -44,6 +44,11 @@ variable "cluster_arn" {
 variable "cluster_name" {
   description = "The cluster's name, part of the secret's."
   type        = string
+
+  validation {
+    condition     = can(regex("^[a-zA-Z][a-zA-Z0-9-]{0,63}$", var.cluster_name))
+    error_message = "cluster_name is ${var.cluster_name}; write the cluster's name, such as 'millrace-dev'."
+  }
 }
 
 variable "key_arn" {

@@ -69,6 +69,11 @@ variable "kept_images" {
 variable "vpc_id" {
   description = "The network."
   type        = string
+
+  validation {
+    condition     = can(regex("^vpc-[a-z0-9]+$", var.vpc_id))
+    error_message = "vpc_id is ${var.vpc_id}; write a network's id, such as 'vpc-0a1b2c3d'."
+  }
 }
 
 variable "network_cidr" {
@@ -94,11 +99,21 @@ variable "subnet_ids" {
 variable "s3_prefix_list_id" {
   description = "The addresses of S3."
   type        = string
+
+  validation {
+    condition     = can(regex("^pl-[a-z0-9]+$", var.s3_prefix_list_id))
+    error_message = "s3_prefix_list_id is ${var.s3_prefix_list_id}; write a prefix list's id, such as 'pl-6da54004'."
+  }
 }
 
 variable "key_arn" {
   description = "KMS key of images and logs."
   type        = string
+
+  validation {
+    condition     = can(regex("^arn:aws:kms:[a-z0-9-]+:[0-9]{12}:key/", var.key_arn))
+    error_message = "key_arn is ${var.key_arn}; write a key's ARN, such as 'arn:aws:kms:eu-central-1:123456789012:key/...'."
+  }
 }
 
 variable "log_days" {

@@ -116,3 +116,12 @@ run "reject_user_without_password" {
     users = { ingest = 1, app = 1 }
   }
 }
+
+run "reject_brokers_without_the_jobs_user" {
+  command         = plan
+  expect_failures = [var.users]
+  variables {
+    users     = { app = 1 }
+    passwords = { app = "not-a-secret-of-anybody-at-all" }
+  }
+}

@@ -37,3 +37,11 @@ run "reject_bad_name" {
     name = "m"
   }
 }
+
+run "reject_public_lake" {
+  command         = plan
+  expect_failures = [var.reader_account_ids]
+  variables {
+    reader_account_ids = ["*"]
+  }
+}
