@@ -15,7 +15,7 @@ locals {
   }
 
   kafka = {
-    version       = "3.9.x"
+    version       = "3.9.x.kraft"
     instance_type = "kafka.m7g.large"
     brokers       = 3
     storage_gb    = 100

@@ -13,8 +13,8 @@ variable "kafka_version" {
   type        = string
 
   validation {
-    condition     = contains(["3.6.0", "3.8.x", "3.9.x"], var.kafka_version)
-    error_message = "kafka_version is ${var.kafka_version}; write 3.6.0, 3.8.x or 3.9.x."
+    condition     = contains(["3.8.x", "3.9.x.kraft"], var.kafka_version)
+    error_message = "kafka_version is ${var.kafka_version}; write 3.8.x or 3.9.x.kraft: Express brokers take no other."
   }
 }
 
@@ -23,8 +23,8 @@ variable "instance_type" {
   type        = string
 
   validation {
-    condition     = can(regex("^(express\\.m7g\\.(large|[24]xlarge|(8|12|16)xlarge)|kafka\\.(t3\\.small|m7g\\.(large|(|2|4|8|12|16)xlarge)))$", var.instance_type))
-    error_message = "instance_type is ${var.instance_type}; write express.m7g.<large, 2xlarge, 4xlarge, 8xlarge, 12xlarge, 16xlarge>, kafka.m7g.<large, xlarge, 2xlarge, 4xlarge, 8xlarge, 12xlarge, 16xlarge> or kafka.t3.small."
+    condition     = can(regex("^(express\\.m7g\\.(large|[24]xlarge|(8|12|16)xlarge)|kafka\\.m7g\\.(large|(|2|4|8|12|16)xlarge))$", var.instance_type))
+    error_message = "instance_type is ${var.instance_type}; write express.m7g.<large, 2xlarge, 4xlarge, 8xlarge, 12xlarge, 16xlarge> or kafka.m7g.<large, xlarge, 2xlarge, 4xlarge, 8xlarge, 12xlarge, 16xlarge>."
   }
 }
 

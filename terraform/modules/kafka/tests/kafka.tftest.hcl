@@ -4,7 +4,7 @@ mock_provider "aws" {
 
 variables {
   name          = "millrace-test"
-  kafka_version = "3.9.x"
+  kafka_version = "3.9.x.kraft"
   instance_type = "express.m7g.large"
   vpc_id        = "vpc-1"
   network_cidr  = "10.40.0.0/16"
@@ -123,5 +123,22 @@ run "reject_brokers_without_the_jobs_user" {
   variables {
     users     = { app = 1 }
     passwords = { app = "not-a-secret-of-anybody-at-all" }
+  }
+}
+
+run "reject_a_version_that_express_brokers_lack" {
+  command         = plan
+  expect_failures = [var.kafka_version]
+  variables {
+    kafka_version = "3.9.x"
+  }
+}
+
+run "reject_broker_too_small" {
+  command         = plan
+  expect_failures = [var.instance_type]
+  variables {
+    instance_type = "kafka.t3.small"
+    storage_gb    = 100
   }
 }
