@@ -112,7 +112,6 @@ module "identity" {
   bucket_arn        = module.lake.bucket_arn
   lake_key_arn      = module.lake.key_arn
   application_arn   = module.spark.application_arn
-  job_log_group_arn = module.spark.log_group_arn
   cluster_arn       = module.kafka.cluster_arn
   ingest_secret_arn = module.kafka.secret_arns["ingest"]
   kafka_key_arn     = module.kafka.key_arn

@@ -3,16 +3,25 @@ output "sites" {
   value       = { for site, made in module.site : site => made.bundle }
 }
 
-output "jobs" {
-  description = "What a runner of jobs is told."
+output "local" {
+  description = "What stands in infra/local.yaml where jobs run here."
   value = {
-    application_id = module.spark.application_id
-    role_arns      = module.identity.job_role_arns
-    log_group      = module.spark.log_group
-    image          = module.spark.repository_url
-    bucket         = module.lake.bucket
-    bootstrap      = module.kafka.bootstrap
-    secret_arn     = module.kafka.secret_arns["ingest"]
+    store = { kind = "s3", bucket = module.lake.bucket, region = local.region }
+    emr_serverless = {
+      application = module.spark.application_id
+      role        = module.identity.job_role_arns["ingest"]
+      region      = local.region
+    }
+  }
+}
+
+output "jobs" {
+  description = "The image's repository, the role of each job, and the login that they share."
+  value = {
+    image      = module.spark.repository_url
+    role_arns  = module.identity.job_role_arns
+    bootstrap  = module.kafka.bootstrap
+    secret_arn = module.kafka.secret_arns["ingest"]
   }
 }
 

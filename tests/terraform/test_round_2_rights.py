@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.terraform.cloud import REGION, Cloud
+from tests.terraform.cloud import Cloud
 from tests.terraform.conftest import CHECKOUT
 from tests.terraform.policy import Call, is_allowed
 from tests.terraform.tool import Terraform
@@ -75,6 +75,7 @@ def test_the_stream_alone_writes_its_checkpoint(job: str, cloud: Cloud, dev: Ter
 @pytest.mark.parametrize("job", JOBS)
 def test_a_job_says_how_it_does(job: str, cloud: Cloud, dev: Terraform) -> None:
     assert _may(cloud, job, "s3:PutObject", "jobs/temperature/heartbeat.json")
+    assert _may(cloud, job, "s3:PutObject", "logs/applications/1/jobs/2/SPARK_DRIVER/stderr.gz")
 
 
 @pytest.mark.parametrize("job", JOBS)
@@ -112,6 +113,24 @@ def test_airflow_starts_jobs_with_their_roles_alone(cloud: Cloud, told: dict[str
     assert not is_allowed(airflow, Call("iam:PassRole", role, lambdas))
 
 
+def test_airflow_starts_watches_and_ends_runs(cloud: Cloud, told: dict[str, Any]) -> None:
+    airflow, ours = cloud.statements("millrace-dev-airflow"), _application(cloud, told)
+    for action in ("StartJobRun", "ListJobRuns"):
+        assert is_allowed(airflow, Call(f"emr-serverless:{action}", ours))
+    # A run is tagged as it is started.
+    for action in ("TagResource", "GetJobRun", "CancelJobRun"):
+        assert is_allowed(airflow, Call(f"emr-serverless:{action}", f"{ours}/jobruns/1"))
+    assert not is_allowed(airflow, Call("emr-serverless:DeleteApplication", ours))
+
+
+def test_airflow_writes_down_starts_and_forgets_old_ones(cloud: Cloud, dev: Terraform) -> None:
+    airflow, root = cloud.statements("millrace-dev-airflow"), f"arn:aws:s3:::{_lake(cloud)}"
+    spec, note = (f"{root}/jobs/temperature/{name}" for name in ("generations/1.json", "job.json"))
+    assert is_allowed(airflow, Call("s3:PutObject", spec))
+    assert is_allowed(airflow, Call("s3:DeleteObject", spec))
+    assert not is_allowed(airflow, Call("s3:DeleteObject", note))
+
+
 def test_airflow_makes_a_table_and_writes_no_row(cloud: Cloud, dev: Terraform) -> None:
     airflow, table = cloud.statements("millrace-dev-airflow"), "lake/bronze/temperature"
     root = f"arn:aws:s3:::{_lake(cloud)}/{table}"
@@ -135,9 +154,14 @@ def test_a_site_writes_under_its_own_name_alone(
 def test_a_role_is_taken_by_our_application_alone(cloud: Cloud, told: dict[str, Any]) -> None:
     role = cloud.client("iam").get_role(RoleName="millrace-dev-job-ingest")["Role"]
     trust = [{**one, "Resource": "*"} for one in role["AssumeRolePolicyDocument"]["Statement"]]
-    account = {"aws:SourceAccount": role["Arn"].split(":")[4]}
-    prefix = f"arn:aws:emr-serverless:{REGION}:{account['aws:SourceAccount']}:/applications"
-    ours = {**account, "aws:SourceArn": f"{prefix}/{told['jobs']['application_id']}"}
-    theirs = {**account, "aws:SourceArn": f"{prefix}/another"}
-    assert is_allowed(trust, Call("sts:AssumeRole", "*", ours))
+    ours = _application(cloud, told)
+    account = {"aws:SourceAccount": ours.split(":")[4]}
+    assert is_allowed(trust, Call("sts:AssumeRole", "*", {**account, "aws:SourceArn": ours}))
+    theirs = {**account, "aws:SourceArn": f"{ours}x"}
     assert not is_allowed(trust, Call("sts:AssumeRole", "*", theirs))
+
+
+def _application(cloud: Cloud, told: dict[str, Any]) -> str:
+    client = cloud.client("emr-serverless")
+    found = client.get_application(applicationId=told["local"]["emr_serverless"]["application"])
+    return str(found["application"]["arn"])

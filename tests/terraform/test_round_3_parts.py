@@ -9,6 +9,8 @@ import pytest
 
 from millrace.core import bronze
 from millrace.core.provision import Acl, Operation, Resource
+from millrace.core.remote_settings import EmrServerlessSettings
+from millrace.core.store import RemoteStore
 from tests.terraform.cloud import Cloud
 from tests.terraform.conftest import CHECKOUT
 from tests.terraform.tool import Terraform
@@ -58,9 +60,18 @@ def test_airflow_finds_its_release(cloud: Cloud, told: dict[str, Any]) -> None:
     assert f"releases/{release}/dags/pipelines/temperature.yaml" in keys
 
 
+def test_a_runner_is_told_what_it_asks_for(told: dict[str, Any]) -> None:
+    settings = EmrServerlessSettings.model_validate(told["local"]["emr_serverless"])
+    store = RemoteStore.model_validate(told["local"]["store"])
+    assert settings.role == told["jobs"]["role_arns"]["ingest"]
+    assert store.bucket.startswith("millrace-dev-lake-")
+
+
 def test_jobs_run_where_brokers_are(cloud: Cloud, told: dict[str, Any]) -> None:
     spark = cloud.client("emr-serverless")
-    network = spark.get_application(applicationId=told["jobs"]["application_id"])["application"]
+    network = spark.get_application(applicationId=told["local"]["emr_serverless"]["application"])[
+        "application"
+    ]
     cluster = cloud.client("kafka").list_clusters_v2()["ClusterInfoList"][0]["Provisioned"]
     subnets = network["networkConfiguration"]["subnetIds"]
     assert set(subnets) == set(cluster["BrokerNodeGroupInfo"]["ClientSubnets"])
@@ -73,7 +84,7 @@ def test_the_catalogue_says_what_bronze_has(cloud: Cloud, told: dict[str, Any]) 
     columns = [(one["Name"], one["Type"]) for one in table["StorageDescriptor"]["Columns"]]
     keys = [(one["Name"], one["Type"]) for one in table["PartitionKeys"]]
     assert [*columns, *keys] == list(bronze.COLUMNS)
-    location = f"s3://{told['jobs']['bucket']}/lake/bronze/temperature/"
+    location = f"s3://{told['local']['store']['bucket']}/lake/bronze/temperature/"
     assert table["StorageDescriptor"]["Location"] == location
 
 
@@ -96,7 +107,7 @@ def test_every_alarm_is_told_and_watches_what_is_there(cloud: Cloud, told: dict[
     }
     assert all(alarm["AlarmActions"] == topics for alarm in alarms)
     watched = {d["Value"] for alarm in alarms for d in alarm["Dimensions"]}
-    assert {"temperature", told["jobs"]["application_id"], NAME} <= watched
+    assert {"temperature", told["local"]["emr_serverless"]["application"], NAME} <= watched
 
 
 def test_the_dashboard_can_be_read(cloud: Cloud, dev: Terraform) -> None:

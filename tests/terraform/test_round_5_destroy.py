@@ -10,7 +10,7 @@ from tests.terraform.tool import Terraform
 
 @pytest.fixture(scope="module")
 def destroyed(cloud: Cloud, dev: Terraform) -> Terraform:
-    bucket = dev.output()["jobs"]["bucket"]
+    bucket = dev.output()["local"]["store"]["bucket"]
     cloud.client("s3").put_object(Bucket=bucket, Key="lake/bronze/temperature/1", Body=b"rows")
     dev("destroy", "-auto-approve")
     return dev

@@ -7,43 +7,44 @@ locals {
 
   lake   = ["lake/bronze", "lake/silver", "lake/quarantine"]
   refine = ["lake/silver", "lake/quarantine"]
+  says   = ["jobs", "logs"]
   logs   = [for table in local.lake : "${table}/*/_delta_log"]
 
   # `delete`: Delta clears away old entries of its log, a stream old entries of its checkpoint.
   rights = {
     ingest = {
       read   = concat(local.lake, ["checkpoints", "jobs"])
-      write  = concat(local.lake, ["checkpoints", "jobs"])
+      write  = concat(local.lake, local.says, ["checkpoints"])
       delete = concat(local.logs, ["checkpoints"])
       kafka  = true
     }
     replay = {
       read   = concat(local.lake, ["checkpoints", "jobs"])
-      write  = concat(local.lake, ["jobs"])
+      write  = concat(local.lake, local.says)
       delete = local.logs
       kafka  = true
     }
     backfill = {
       read   = concat(local.lake, ["checkpoints", "jobs"])
-      write  = concat(local.refine, ["jobs"])
+      write  = concat(local.refine, local.says)
       delete = [for table in local.refine : "${table}/*/_delta_log"]
       kafka  = false
     }
     quality = {
       read   = ["lake/silver", "jobs"]
-      write  = ["jobs"]
+      write  = local.says
       delete = []
       kafka  = false
     }
     continuity = {
       read   = concat(local.lake, ["checkpoints", "jobs"])
-      write  = ["jobs"]
+      write  = local.says
       delete = []
       kafka  = true
     }
     maintain = {
       read   = concat(local.lake, ["jobs"])
-      write  = concat(local.lake, ["jobs"])
+      write  = concat(local.lake, local.says)
       delete = local.lake
       kafka  = false
     }
@@ -84,12 +85,6 @@ resource "aws_iam_role_policy" "job" {
       { Sid = "Read", Effect = "Allow", Action = "s3:GetObject", Resource = [for prefix in each.value.read : "${var.bucket_arn}/${prefix}/*"] },
       { Sid = "Write", Effect = "Allow", Action = ["s3:AbortMultipartUpload", "s3:PutObject"], Resource = [for prefix in each.value.write : "${var.bucket_arn}/${prefix}/*"] },
       { Sid = "Encrypt", Effect = "Allow", Action = ["kms:Decrypt", "kms:GenerateDataKey"], Resource = var.lake_key_arn },
-      {
-        Sid      = "Log"
-        Effect   = "Allow"
-        Action   = ["logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"]
-        Resource = "${var.job_log_group_arn}:*"
-      },
       {
         Sid       = "Measure"
         Effect    = "Allow"

@@ -1,5 +1,9 @@
 # What Airflow may do: start and stop jobs, make what they need, and look at what they wrote.
 
+locals {
+  seen = ["lake", "checkpoints", "jobs", "logs"]
+}
+
 resource "aws_iam_policy" "operator" {
   name        = "${var.name}-operator"
   description = "Deploys and watches jobs"
@@ -13,7 +17,7 @@ resource "aws_iam_policy" "operator" {
     {
       Sid      = "RunJobs"
       Effect   = "Allow"
-      Action   = ["emr-serverless:CancelJobRun", "emr-serverless:GetJobRun", "emr-serverless:ListJobRunAttempts"]
+      Action   = ["emr-serverless:CancelJobRun", "emr-serverless:GetJobRun", "emr-serverless:TagResource"]
       Resource = "${var.application_arn}/jobruns/*"
     },
     {
@@ -28,13 +32,13 @@ resource "aws_iam_policy" "operator" {
       Effect    = "Allow"
       Action    = "s3:ListBucket"
       Resource  = var.bucket_arn
-      Condition = { StringLike = { "s3:prefix" = flatten([for prefix in ["lake", "checkpoints", "jobs"] : [prefix, "${prefix}/*"]]) } }
+      Condition = { StringLike = { "s3:prefix" = flatten([for prefix in local.seen : [prefix, "${prefix}/*"]]) } }
     },
     {
       Sid      = "Read"
       Effect   = "Allow"
       Action   = "s3:GetObject"
-      Resource = [for prefix in ["lake", "checkpoints", "jobs"] : "${var.bucket_arn}/${prefix}/*"]
+      Resource = [for prefix in local.seen : "${var.bucket_arn}/${prefix}/*"]
     },
     # Tells jobs what to do, and makes a table: its first version, none after.
     {
@@ -44,7 +48,8 @@ resource "aws_iam_policy" "operator" {
       Resource = ["${var.bucket_arn}/jobs/*", "${var.bucket_arn}/lake/bronze/*/_delta_log/00000000000000000000.json"]
     },
     { Sid = "Encrypt", Effect = "Allow", Action = ["kms:Decrypt", "kms:GenerateDataKey"], Resource = var.lake_key_arn },
-    { Sid = "ReadLogs", Effect = "Allow", Action = ["logs:FilterLogEvents", "logs:GetLogEvents"], Resource = "${var.job_log_group_arn}:*" },
+    # What was started long ago; the newest starts stay.
+    { Sid = "Forget", Effect = "Allow", Action = "s3:DeleteObject", Resource = "${var.bucket_arn}/jobs/*/generations/*" },
     # Topics and ACLs of pipelines; users are made by Terraform.
     {
       Sid    = "ProvisionTopics"

@@ -38,16 +38,6 @@ variable "application_arn" {
   }
 }
 
-variable "job_log_group_arn" {
-  description = "The jobs' log group."
-  type        = string
-
-  validation {
-    condition     = can(regex("^arn:aws:logs:", var.job_log_group_arn))
-    error_message = "job_log_group_arn is ${var.job_log_group_arn}; write an ARN such as 'arn:aws:logs:eu-central-1:123456789012:log-group:/millrace/millrace-dev/jobs'."
-  }
-}
-
 variable "cluster_arn" {
   description = "The brokers."
   type        = string

@@ -24,13 +24,11 @@ variable "rules" {
     expire_days = optional(number)
     cold_days   = optional(number)
   }))
-  default = { "jobs/" = { expire_days = 30 }, "lake/" = { cold_days = 30 } }
+  default = { "logs/" = { expire_days = 30 }, "lake/" = { cold_days = 30 } }
 
   validation {
-    condition = alltrue([for prefix, rule in var.rules : rule.expire_days == null || anytrue([
-      for free in ["jobs/", "logs/"] : startswith(prefix, free)
-    ])])
-    error_message = "rules delete by age in [${join(", ", [for prefix, rule in var.rules : prefix if rule.expire_days != null])}]; write jobs/ or logs/: a table's files are deleted by its maintenance (keep: in the pipeline's file), since its log still names them."
+    condition     = alltrue([for prefix, rule in var.rules : rule.expire_days == null || startswith(prefix, "logs/")])
+    error_message = "rules delete by age in [${join(", ", [for prefix, rule in var.rules : prefix if rule.expire_days != null])}]; write logs/: a table's files are deleted by its maintenance (keep: in the pipeline's file), since its log still names them, and a job may run for longer than any age."
   }
 }
 

@@ -38,12 +38,6 @@ resource "aws_emrserverless_application" "this" {
   depends_on = [aws_ecr_repository_policy.this]
 }
 
-resource "aws_cloudwatch_log_group" "this" {
-  name              = "/millrace/${var.name}/jobs"
-  retention_in_days = var.log_days
-  kms_key_id        = var.key_arn
-}
-
 # Workers speak with each other, with the network and with S3; nobody begins to speak with them.
 resource "aws_security_group" "this" {
   # checkov:skip=CKV2_AWS_5:The application above is in it, by a block that checkov does not follow

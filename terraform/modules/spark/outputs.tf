@@ -12,13 +12,3 @@ output "repository_url" {
   description = "Where our image is pushed."
   value       = aws_ecr_repository.this.repository_url
 }
-
-output "log_group" {
-  description = "Name of the jobs' log group."
-  value       = aws_cloudwatch_log_group.this.name
-}
-
-output "log_group_arn" {
-  description = "The jobs' log group."
-  value       = aws_cloudwatch_log_group.this.arn
-}

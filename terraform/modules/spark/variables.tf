@@ -107,23 +107,12 @@ variable "s3_prefix_list_id" {
 }
 
 variable "key_arn" {
-  description = "KMS key of images and logs."
+  description = "KMS key of images."
   type        = string
 
   validation {
     condition     = can(regex("^arn:aws:kms:[a-z0-9-]+:[0-9]{12}:key/", var.key_arn))
     error_message = "key_arn is ${var.key_arn}; write a key's ARN, such as 'arn:aws:kms:eu-central-1:123456789012:key/...'."
-  }
-}
-
-variable "log_days" {
-  description = "How long logs of jobs are kept."
-  type        = number
-  default     = 365
-
-  validation {
-    condition     = contains([7, 14, 30, 60, 90, 180, 365, 400, 731], var.log_days)
-    error_message = "log_days is ${var.log_days}; write 7, 14, 30, 60, 90, 180, 365, 400 or 731."
   }
 }
 

@@ -7,7 +7,6 @@ variables {
   bucket_arn        = "arn:aws:s3:::lake"
   lake_key_arn      = "arn:aws:kms:eu-central-1:123456789012:key/1"
   application_arn   = "arn:aws:emr-serverless:eu-central-1:123456789012:/applications/1"
-  job_log_group_arn = "arn:aws:logs:eu-central-1:123456789012:log-group:jobs"
   cluster_arn       = "arn:aws:kafka:eu-central-1:123456789012:cluster/millrace-test/1"
   ingest_secret_arn = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:AmazonMSK_millrace-test_ingest"
   kafka_key_arn     = "arn:aws:kms:eu-central-1:123456789012:key/2"

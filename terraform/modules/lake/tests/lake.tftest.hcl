@@ -45,3 +45,11 @@ run "reject_public_lake" {
     reader_account_ids = ["*"]
   }
 }
+
+run "reject_deleting_by_age_what_a_job_was_told" {
+  command         = plan
+  expect_failures = [var.rules]
+  variables {
+    rules = { "jobs/" = { expire_days = 30 } }
+  }
+}
