@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from tests.terraform.tool import Terraform
 BOOTSTRAP = CHECKOUT / "terraform" / "bootstrap"
 VARIABLE = re.compile(r'^variable "(\w+)" \{\n(.*?)^\}', re.MULTILINE | re.DOTALL)
 BOOLEAN = re.compile(r"type\s+= bool")
+TESTED = ("bootstrap", *(f"modules/{name}" for name in MODULES))
 ROOTS = ("bootstrap", "environments/dev", "environments/prod")
 
 
@@ -31,11 +34,23 @@ def test_root_is_valid(root: str, copy: Path, tool: dict[str, str]) -> None:
     terraform("validate")
 
 
-@pytest.mark.parametrize("module", ["bootstrap", *(f"modules/{name}" for name in MODULES)])
-def test_module_passes_its_own_tests(module: str, copy: Path, tool: dict[str, str]) -> None:
+@pytest.fixture(scope="module")
+def tested(copy: Path, tool: dict[str, str]) -> Iterator[dict[str, Future[str]]]:
+    """Two at once: one core would wait for the other."""
+    pool = ThreadPoolExecutor(2)
+    yield {module: pool.submit(_test, module, copy, tool) for module in TESTED}
+    pool.shutdown(cancel_futures=True)
+
+
+def _test(module: str, copy: Path, tool: dict[str, str]) -> str:
     terraform = Terraform(copy / "terraform" / module, {**tool, "TF_DATA_DIR": ".tested"})
     terraform.init("-backend=false")
-    assert "0 failed" in terraform("test")
+    return terraform("test")
+
+
+@pytest.mark.parametrize("module", TESTED)
+def test_module_passes_its_own_tests(module: str, tested: dict[str, Future[str]]) -> None:
+    assert "0 failed" in tested[module].result()
 
 
 def test_every_module_says_what_it_is() -> None:

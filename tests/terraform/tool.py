@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,8 @@ _PROVIDER = "hashicorp/aws/5.100.0"
 _MIRROR = "TERRAFORM_MIRROR"
 _FROM, _BEFORE = (1, 11), (2, 0)
 _LIMIT_S = 600
+# Terraform's cache of providers is not made for two that fill it.
+_ONE_AT_A_TIME = threading.Lock()
 _PLAIN = {"TF_IN_AUTOMATION": "1", "TF_CLI_ARGS": "-no-color"}
 NOTHING_TO_DO, CHANGES = 0, 2
 Done = subprocess.CompletedProcess[str]
@@ -75,7 +78,8 @@ class Terraform:
 
     def init(self, *options: str) -> None:
         try:
-            self("init", *options)
+            with _ONE_AT_A_TIME:
+                self("init", *options)
         except FailedError as error:
             raise FailedError(
                 f"{error}\nThe provider {_PROVIDER} comes from Terraform's own registry, or from a"
