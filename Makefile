@@ -5,7 +5,7 @@ MILLRACE = .venv/bin/millrace
 PYTEST = .venv/bin/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help install up down status reset check dev lint test unit spark airflow integration e2e browser bench bench-full
+.PHONY: help install up down status reset check release dev lint test unit spark airflow integration e2e browser terraform bench bench-full
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -27,6 +27,9 @@ reset: ## Stop everything and delete var/ (asks first)
 
 check: install ## Validate the pipeline and site files
 	@$(MILLRACE) check
+
+release: install ## Pack what Terraform takes to the cloud into var/release
+	@$(MILLRACE) release
 
 dev:
 	@$(INSTALL) --dev
@@ -57,6 +60,10 @@ e2e: dev ## The whole product, through its own doors
 browser: ## What an operator does, in a real chromium (PICTURES=docs/images: take pictures)
 	@$(INSTALL) --dev --browser
 	.venv-browser/bin/python -m pytest tests/browser $(if $(PICTURES),--pictures $(PICTURES))
+
+terraform: ## Tests of the cloud's infrastructure, on AWS made of moto; needs the program terraform
+	@$(INSTALL) --dev --terraform
+	.venv-terraform/bin/python -m pytest tests/terraform
 
 bench: ## Speed and memory beside what people use instead, in ten minutes
 	@$(INSTALL) --bench

@@ -13,6 +13,7 @@ from millrace.cli.client import client
 from millrace.cli.incident import incident
 from millrace.cli.maintain import maintain
 from millrace.cli.quality import quality
+from millrace.cli.release import release
 from millrace.cli.replay import replay
 from millrace.cli.simulate import simulate
 from millrace.cli.tail import tail
@@ -40,6 +41,7 @@ for command in (
     maintain,
     quality,
     incident,
+    release,
 ):
     app.command()(command)
 app.add_typer(site.app, name="site")

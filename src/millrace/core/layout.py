@@ -30,12 +30,16 @@ class Layout:
 
     # What people edit.
     @property
+    def dags(self) -> Path:
+        return self.home / "dags"
+
+    @property
     def pipelines(self) -> Path:
-        return self.home / "dags" / "pipelines"
+        return self.dags / "pipelines"
 
     @property
     def sites(self) -> Path:
-        return self.home / "dags" / "sites"
+        return self.dags / "sites"
 
     def site(self, name: str) -> Path:
         return self.sites / f"{name}.yaml"
@@ -98,6 +102,11 @@ class Layout:
     def var_version(self) -> Path:
         """Which version's files these are."""
         return self.var / "version"
+
+    @property
+    def release(self) -> Path:
+        """What Terraform takes to the cloud."""
+        return self.var / "release"
 
     @property
     def stack_id(self) -> Path:

@@ -1,7 +1,7 @@
 """Installs what the lock and the pom say. Runs before anything is installed: stdlib only.
 
-Called by make as `PYTHONPATH=src python3 -m millrace.local.install`, with any of --dev, --bench,
---browser and --airflow-3.0.
+Called by make as `PYTHONPATH=src python3 -m millrace.local.install`, with `--dev` for what tests
+need, and `--bench` and the like for what else is wanted.
 """
 
 from __future__ import annotations
@@ -23,7 +23,15 @@ HOME = Path(__file__).resolve().parents[3]
 LOG = HOME / "var" / "log" / "install.log"
 UV = HOME / ".venv-tools" / "bin" / "uv"
 UV_VERSION = "0.13.8"
+CHECKOV_VERSION = "3.3.30"
 PROGRESS_S = 10
+# Environments that are asked for by name.
+_EXTRAS = {
+    "bench": "what the benchmarks run beside it",
+    "browser": "what drives a browser",
+    "terraform": "what stands for AWS in tests",
+    "airflow-3.0": "the oldest Airflow we run on",
+}
 
 
 class StepError(Exception):
@@ -31,18 +39,20 @@ class StepError(Exception):
 
 
 def main(arguments: list[str]) -> int:
+    dev = "--dev" in arguments
+    extras = [extra for extra in _EXTRAS if f"--{extra}" in arguments]
     try:
         check_machine(HOME)
         LOG.parent.mkdir(parents=True, exist_ok=True)
         LOG.write_text("")
-        _run_all(set(arguments))
+        _run_all(dev, extras)
     except (Unfit, StepError) as error:
         print(f"error: {error}", file=sys.stderr)  # noqa: T201 - there is no other voice yet
         return 2
     return 0
 
 
-def _run_all(asked: set[str]) -> None:
+def _run_all(dev: bool, extras: list[str]) -> None:
     """Jars come from elsewhere than wheels, so both are fetched at once."""
     failures: list[StepError] = []
 
@@ -56,15 +66,12 @@ def _run_all(asked: set[str]) -> None:
     jars.start()
     try:
         _install_uv()
-        dev = "--dev" in asked
         _sync(".venv", ["control"], dev, "Airflow and the command line")
         _sync(".venv-lake", ["lake"], dev, "Spark and Delta")
-        if "--bench" in asked:
-            _sync(".venv-bench", ["bench"], dev, "what the benchmarks run beside it")
-        if "--browser" in asked:
-            _sync(".venv-browser", ["browser"], False, "what drives a browser")
-        if "--airflow-3.0" in asked:
-            _sync(".venv-airflow-3.0", ["airflow-3-0"], dev, "the oldest Airflow we run on")
+        for extra in extras:
+            _sync(f".venv-{extra}", [extra.replace(".", "-")], dev, _EXTRAS[extra])
+        if "terraform" in extras:
+            _install_checkov()
     finally:
         jars.join()
     if failures:
@@ -79,6 +86,18 @@ def _install_uv() -> None:
         _call([*pip, f"uv=={UV_VERSION}"])
 
     _once("uv", UV.parent.parent / ".stamp", UV_VERSION, UV, install)
+
+
+def _install_checkov() -> None:
+    """Apart: it pins half of what it needs, so one lock cannot hold it and us."""
+    folder = HOME / ".venv-checkov"
+
+    def install() -> None:
+        _call([str(UV), "venv", "--clear", "--python", sys.executable, str(folder)])
+        python = ["--python", str(folder / "bin" / "python")]
+        _call([str(UV), "pip", "install", *python, f"checkov=={CHECKOV_VERSION}"])
+
+    _once("checkov", folder / ".stamp", CHECKOV_VERSION, folder / "bin" / "checkov", install)
 
 
 def _sync(environment: str, groups: list[str], dev: bool, title: str) -> None:

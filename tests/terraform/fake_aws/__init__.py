@@ -1,0 +1,1 @@
+"""AWS on loopback: moto, the services it lacks, and corrections where it answers otherwise."""

@@ -1,0 +1,120 @@
+"""Terraform as a program: found, checked, and run in a folder of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+_PROVIDER = "hashicorp/aws/5.100.0"
+_MIRROR = "TERRAFORM_MIRROR"
+_FROM, _BEFORE = (1, 11), (2, 0)
+_LIMIT_S = 600
+# Terraform's cache of providers is not made for two that fill it.
+_ONE_AT_A_TIME = threading.Lock()
+_PLAIN = {"TF_IN_AUTOMATION": "1", "TF_CLI_ARGS": "-no-color"}
+NOTHING_TO_DO, CHANGES = 0, 2
+Done = subprocess.CompletedProcess[str]
+
+
+class UnfitError(Exception):
+    """What this machine lacks, and the way out."""
+
+
+class FailedError(Exception):
+    """Terraform ended with an error."""
+
+
+def check_terraform() -> None:
+    if not shutil.which("terraform"):
+        raise UnfitError(
+            "these tests need Terraform, and no 'terraform' is on the PATH; install 1.11 or newer:"
+            " it is a single program, which no package of Python or Java brings"
+        )
+    told = subprocess.check_output(["terraform", "version", "-json"], text=True)  # noqa: S607 - from the PATH
+    version = json.loads(told)["terraform_version"]
+    if not _FROM <= tuple(int(part) for part in version.split("-")[0].split(".")[:2]) < _BEFORE:
+        raise UnfitError(f"terraform is {version}; these tests need 1.11 or newer, below 2")
+
+
+def cli_environment(folder: Path) -> dict[str, str]:
+    """Where the provider comes from: a mirror on this machine, else where Terraform looks."""
+    mirror = _find_mirror()
+    if mirror is None:
+        cache = folder / "plugins"
+        cache.mkdir()
+        return {"TF_PLUGIN_CACHE_DIR": str(cache)}
+    settings = folder / "terraform.rc"
+    settings.write_text(
+        f'provider_installation {{\n  filesystem_mirror {{ path = "{mirror}" }}\n}}\n'
+    )
+    return {"TF_CLI_CONFIG_FILE": str(settings)}
+
+
+def _find_mirror() -> Path | None:
+    named = os.environ.get(_MIRROR)
+    if named:
+        if not any(Path(named).glob(f"*/{_PROVIDER}")):
+            raise UnfitError(
+                f"{_MIRROR}={named} holds no <host>/{_PROVIDER}; name a mirror's folder"
+            )
+        return Path(named)
+    found = next(Path("/opt").glob(f"*/*/{_PROVIDER}"), None)
+    return found.parents[3] if found else None
+
+
+@dataclass(frozen=True)
+class Terraform:
+    """One folder with configuration, and what Terraform is told by its environment."""
+
+    folder: Path
+    environment: dict[str, str]
+
+    def init(self, *options: str) -> None:
+        try:
+            with _ONE_AT_A_TIME:
+                self("init", *options)
+        except FailedError as error:
+            raise FailedError(
+                f"{error}\nThe provider {_PROVIDER} comes from Terraform's own registry, or from a"
+                f" mirror's folder that {_MIRROR} names ('terraform providers mirror' makes one)."
+            ) from error
+
+    def __call__(self, *arguments: str, allowed: tuple[int, ...] = (0,)) -> str:
+        return self.run(*arguments, allowed=allowed).stdout
+
+    def plan(self) -> int:
+        """NOTHING_TO_DO or CHANGES."""
+        allowed = (NOTHING_TO_DO, CHANGES)
+        return self.run("plan", "-detailed-exitcode", allowed=allowed).returncode
+
+    def output(self) -> dict[str, Any]:
+        told = json.loads(self("output", "-json"))
+        return {name: value["value"] for name, value in told.items()}
+
+    def run(self, *arguments: str, allowed: tuple[int, ...] = (0,)) -> Done:
+        done = subprocess.run(
+            ["terraform", *arguments],  # noqa: S607 - from the PATH
+            cwd=self.folder,
+            env={**_clean(os.environ), **self.environment, **_PLAIN},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=_LIMIT_S,
+        )
+        if done.returncode not in allowed:
+            words = f"{done.stdout[-6000:]}\n{done.stderr}"
+            raise FailedError(f"terraform {' '.join(arguments)} in {self.folder}:\n{words}")
+        return done
+
+
+def _clean(environment: Mapping[str, str]) -> dict[str, str]:
+    """Without what points at somebody's real account, or changes what Terraform says."""
+    ours = ("AWS_", "TF_VAR_", "TF_CLI_ARGS", "TF_LOG", "TF_WORKSPACE", "TF_DATA_DIR")
+    return {name: value for name, value in environment.items() if not name.startswith(ours)}

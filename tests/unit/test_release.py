@@ -1,0 +1,53 @@
+"""What Terraform takes to the cloud."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from millrace.core.layout import Layout
+from millrace.tasks.release import pack
+
+CHECKOUT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def layout(tmp_path: Path) -> Layout:
+    for name in ("dags", "plugins", "expectations", "schemas"):
+        shutil.copytree(CHECKOUT / name, tmp_path / name)
+    shutil.copytree(CHECKOUT / "src/millrace/core", tmp_path / "src/millrace/core")
+    for name in ("pyproject.toml", "uv.lock"):
+        shutil.copy(CHECKOUT / name, tmp_path)
+    return Layout(tmp_path)
+
+
+def test_equal_files_are_one_release(layout: Layout) -> None:
+    first = pack(layout), (layout.release / "plugins.zip").read_bytes()
+    assert (pack(layout), (layout.release / "plugins.zip").read_bytes()) == first
+
+
+def test_another_pipeline_file_is_another_release(layout: Layout) -> None:
+    before = pack(layout)
+    file = layout.pipelines / "temperature.yaml"
+    file.write_text(file.read_text().replace("2 seconds", "3 seconds"))
+    after = pack(layout)
+    assert after != before
+    assert json.loads((layout.release / "plan.json").read_text())["release"] == after
+
+
+def test_plugins_bring_our_package(layout: Layout) -> None:
+    pack(layout)
+    with zipfile.ZipFile(layout.release / "plugins.zip") as archive:
+        names = set(archive.namelist())
+    assert {"fleet_page.py", "millrace_airflow/operators.py", "millrace/core/job.py"} <= names
+
+
+def test_every_requirement_has_one_version(layout: Layout) -> None:
+    pack(layout)
+    lines = (layout.release / "requirements.txt").read_text().splitlines()
+    names = [name for name, is_exact, _ in (line.partition("==") for line in lines) if is_exact]
+    assert names == ["boto3", "confluent-kafka", "deltalake", "fastavro", "pydantic", "pyyaml"]
