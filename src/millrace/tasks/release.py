@@ -52,12 +52,11 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _requirements(home: Path) -> list[str]:
-    """By exact version, as the lock has them."""
+    """Engines by the lock's exact version; what Airflow brings itself, as a range."""
     lock = tomllib.loads((home / "uv.lock").read_text())
     versions = {package["name"]: package["version"] for package in lock["package"]}
     project = tomllib.loads((home / "pyproject.toml").read_text())["project"]
-    own = [line.partition("==")[0] for line in project["dependencies"]]
-    return [f"{name}=={versions[name]}" for name in sorted([*own, *_ENGINES])]
+    return sorted([*project["dependencies"], *(f"{name}=={versions[name]}" for name in _ENGINES)])
 
 
 def _digest(*files: Path) -> str:
