@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.e2e.conftest import first_words, stack, up  # noqa: F401 - fixtures
 from tests.e2e.stack import Stack
 
+_PATIENCE_MS = 120_000
 _WINDOW = {"width": 1400, "height": 760}
 
 
@@ -25,6 +26,7 @@ def browser() -> Iterator[Browser]:
     assert program, "no chromium on the PATH; install your system's package 'chromium'"
     # Its sandbox refuses to work for root, whom containers like.
     arguments = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+    expect.set_options(timeout=_PATIENCE_MS)
     with sync_playwright() as driver:
         found = driver.chromium.launch(executable_path=program, args=arguments)
         yield found
@@ -40,7 +42,7 @@ def page(up: Stack, browser: Browser) -> Iterator[Page]:  # noqa: F811 - the fix
         ignore_https_errors=True,  # its authority is this copy's own
         viewport=_WINDOW,
     )
-    context.set_default_timeout(120_000)
+    context.set_default_timeout(_PATIENCE_MS)
     page = context.new_page()
     page.on("dialog", lambda dialog: dialog.accept())
     page.goto("/")

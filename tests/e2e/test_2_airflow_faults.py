@@ -27,7 +27,8 @@ TARGETS = [*((name,) for name in AIRFLOW), WORKERS, ("postgres",), AIRFLOW]
 KILLED, RESTARTED = "killed as a stop is asked", "restarted while a job stops"
 CELLS = [(targets, way) for targets in TARGETS for way in (KILLED, RESTARTED)]
 QUICK = [(("airflow-triggerer",), KILLED), (("postgres",), KILLED), (AIRFLOW, KILLED)]
-BACK_S = 180
+# A task that died with its worker is missed after two minutes.
+BACK_S = 240
 
 
 @dataclass

@@ -38,6 +38,8 @@ def render_airflow_config(
             "scheduler_idle_sleep_time": 2,
             "scheduler_heartbeat_sec": 10,
             "job_heartbeat_sec": 10,
+            # A task whose worker was killed; longer than an api-server takes to start.
+            "task_instance_heartbeat_timeout": 120,
             "catchup_by_default": False,
         },
         "dag_processor": {
