@@ -89,7 +89,7 @@ def test_a_replay_from_its_form_to_its_result(
     page.get_by_role("button", name="Approve").wait_for()
     take("approve")
     page.get_by_role("button", name="Approve").click()
-    wait_until(lambda: replays.state_of("add") == "success", 180, "what was missing added")
+    wait_until(lambda: replays.state_of("add") == "success", 300, "what was missing added")
     page.goto(f"{task}/add")
     page.get_by_text("added").first.wait_for()
     take("added")
