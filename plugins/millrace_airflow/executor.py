@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from typing import Any
 
 import psutil
 from airflow.executors.local_executor import LocalExecutor
@@ -18,13 +19,14 @@ _FAILED = 1
 
 
 class MortalExecutor(LocalExecutor):
-    def sync(self) -> None:
+    def _check_workers(self, *args: Any, **kwargs: Any) -> None:
+        """Airflow's only look at its workers; it replaces the dead in silence."""
         lost = [pid for pid, worker in self.workers.items() if worker.exitcode]
         if lost:
             self.log.critical("worker %s was killed; starting anew with all others", lost)
             self._kill_idle_workers()
             os._exit(_FAILED)
-        super().sync()
+        super()._check_workers(*args, **kwargs)
 
     def _kill_idle_workers(self) -> None:
         """They would wait for the lost lock for ever. One with a child has a task to finish."""
