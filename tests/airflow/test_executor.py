@@ -9,6 +9,7 @@ import sys
 import psutil
 
 from tests.airflow.conftest import REPOSITORY
+from tests.support import wait_until
 
 SCHEDULER = """\
 import os, signal, time
@@ -41,7 +42,7 @@ def test_a_scheduler_without_one_of_its_workers_ends_with_all_of_them() -> None:
     assert len(workers) == 3
     assert done.returncode == 1
     assert "went on" not in done.stdout
-    assert [pid for pid in workers if _lives(int(pid))] == []
+    wait_until(lambda: not any(_lives(int(pid)) for pid in workers), 30, "all of them gone")
 
 
 def _lives(pid: int) -> bool:
