@@ -135,6 +135,27 @@ By hand: `millrace site --help`.
 """
 
 
+INFRASTRUCTURE = """\
+### Infrastructure
+
+Terraform on one of the folders of `terraform/environments`: fill in the form.
+
+| task | what it does |
+|---|---|
+| plan | `init` and `plan`: says what would be destroyed, replaced, changed and added |
+| approve | waits for a person who saw the plan; skipped in a dry run, or if nothing would change |
+| apply | applies exactly that plan; refused if the state has changed since |
+
+- **Destroy** needs the environment's name typed.
+- **Stop**: mark the task as failed. Terraform finishes what it has begun, writes its state and
+  ends; it is never killed, whatever of Airflow is. Trigger the DAG again for a plan of the rest.
+- **A lock** that somebody else holds is waited for a minute, and then told with its holder.
+- It needs the program `terraform`, and credentials of the cloud, on Airflow's machine.
+
+The plan, its log and the apply's log are in `var/infrastructure/<environment>/`.
+"""
+
+
 INCIDENT = """\
 ### Incident
 

@@ -109,6 +109,15 @@ class Layout:
         return self.var / "release"
 
     @property
+    def environments(self) -> Path:
+        """What Terraform may bring up, a folder each."""
+        return self.home / "terraform" / "environments"
+
+    def infrastructure(self, environment: str) -> Path:
+        """A folder for each run of Terraform: what was agreed to, its logs, how it ended."""
+        return self.var / "infrastructure" / environment
+
+    @property
     def stack_id(self) -> Path:
         """What marks the processes of this `var` and of no other."""
         return self.var / "stack-id"

@@ -1,0 +1,109 @@
+"""Terraform from a form: its plan, a person's yes, and then exactly that plan."""
+
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+from typing import Any, NoReturn
+
+from airflow.sdk import BaseOperator, Context
+
+from millrace.core.infrastructure import Action, Wish
+from millrace.settings import Settings
+from millrace.tasks.infrastructure import Infrastructure
+from millrace.tasks.terraform_run import TerraformRun
+from millrace_airflow.approval import ApprovePlanOperator
+from millrace_airflow.host import AirflowSkipException
+from millrace_airflow.infrastructure_trigger import InfrastructureTrigger
+from millrace_airflow.operators import said_plainly
+
+_PLAN = "plan"
+
+
+class TerraformOperator(BaseOperator):
+    """Begins a step, or finds the one that its worker's death has left, and waits in the triggerer.
+
+    Terraform is no child of the task, which Airflow would kill after 5 s: it would lose its state.
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**{"retries": 2, "retry_delay": timedelta(seconds=10), **kwargs})
+        self._run: TerraformRun | None = None
+
+    def infrastructure(self, context: Context) -> Infrastructure:
+        layout = Settings.from_env(os.environ).layout
+        return Infrastructure(layout, context["params"]["environment"] or "", context["run_id"])
+
+    def await_end(self, context: Context, run: TerraformRun) -> NoReturn:
+        self._run = run
+        self.log.info(
+            "terraform is at work; its log comes here at its end, until then: %s", run.log
+        )
+        trigger = InfrastructureTrigger(
+            context["params"]["environment"], context["run_id"], run.folder.name
+        )
+        self.defer(trigger=trigger, method_name="resume")
+
+    def tell(self, run: TerraformRun) -> None:
+        for line in run.text().splitlines():
+            self.log.info("%s", line)
+
+    def on_kill(self) -> None:
+        if self._run:
+            self._run.ask_to_stop()
+
+
+class PlanInfrastructureOperator(TerraformOperator):
+    """What Terraform would do; changes nothing."""
+
+    def execute(self, context: Context) -> NoReturn:
+        with said_plainly():
+            run = self.infrastructure(context).begin_plan(wish_of(context["params"]))
+        self.await_end(context, run)
+
+    def resume(self, context: Context, event: object = None) -> dict[str, str | bool]:
+        infrastructure = self.infrastructure(context)
+        self.tell(infrastructure.step(_PLAN))
+        with said_plainly():
+            agreement = infrastructure.end_plan()
+        for line in agreement.text.splitlines():
+            self.log.info("%s", line)
+        return agreement.model_dump()
+
+
+class ApproveInfrastructureOperator(ApprovePlanOperator):
+    """Waits for a person, who sees the plan; skipped where there is nothing to decide."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        question = "{{ params.action | capitalize }} environment {{ params.environment }}?"
+        super().__init__(subject=question, shown_by=_PLAN, **kwargs)
+
+    def execute(self, context: Context) -> Any:
+        if not context["ti"].xcom_pull(task_ids=_PLAN)["has_changes"]:
+            raise AirflowSkipException("nothing to change")
+        return super().execute(context)
+
+
+class ApplyInfrastructureOperator(TerraformOperator):
+    """Does what was agreed to, and nothing else."""
+
+    def execute(self, context: Context) -> NoReturn:
+        agreed = context["ti"].xcom_pull(task_ids=_PLAN)
+        with said_plainly():
+            run = self.infrastructure(context).begin_apply(agreed["digest"])
+        self.await_end(context, run)
+
+    def resume(self, context: Context, event: object = None) -> None:
+        infrastructure = self.infrastructure(context)
+        self.tell(infrastructure.step("apply"))
+        with said_plainly():
+            infrastructure.end_apply()
+
+
+def wish_of(form: Any) -> Wish:
+    return Wish(
+        environment=form["environment"] or "",
+        action=Action(form["action"]),
+        typed=form["typed"] or "",
+        dry_run=form["dry_run"],
+    )

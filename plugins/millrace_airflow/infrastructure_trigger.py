@@ -1,0 +1,51 @@
+"""Waits for Terraform, without a worker."""
+
+from __future__ import annotations
+
+import logging
+import os
+from functools import cached_property
+from typing import Any
+
+from millrace.settings import Settings
+from millrace.tasks.infrastructure import Infrastructure
+from millrace.tasks.terraform_run import TerraformRun
+from millrace_airflow.stopping import StoppingTrigger
+
+log = logging.getLogger(__name__)
+
+POLL_S = 1.0
+
+
+class InfrastructureTrigger(StoppingTrigger):
+    """Marking the task failed (or clearing it) asks Terraform to stop, once."""
+
+    def __init__(self, environment: str, run_id: str, step: str, poll_s: float = POLL_S) -> None:
+        super().__init__(poll_s)
+        self.environment = environment
+        self.run_id = run_id
+        self.step = step
+
+    def serialize(self) -> tuple[str, dict[str, Any]]:
+        return (
+            f"{type(self).__module__}.{type(self).__qualname__}",
+            {
+                "environment": self.environment,
+                "run_id": self.run_id,
+                "step": self.step,
+                "poll_s": self.poll_s,
+            },
+        )
+
+    def see(self) -> dict[str, Any] | None:
+        ended = self._run.look()
+        return ended.model_dump() if ended else None
+
+    def stop(self) -> None:
+        if self._run.ask_to_stop():
+            log.info("terraform finishes what it has begun, and ends; its log: %s", self._run.log)
+
+    @cached_property
+    def _run(self) -> TerraformRun:
+        layout = Settings.from_env(os.environ).layout
+        return Infrastructure(layout, self.environment, self.run_id).step(self.step)

@@ -1,0 +1,86 @@
+"""What a person asks of Terraform, what of that cannot be meant, and in which words it is told."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from enum import StrEnum
+from hashlib import sha256
+from pathlib import Path
+
+from millrace.core.errors import MillraceError
+from millrace.core.model import Frozen
+
+PROGRAM = "terraform"
+# What a plan ends with; anything else is an error.
+NOTHING_TO_DO, CHANGES = 0, 2
+_QUIET = ("-input=false", "-no-color")
+# Whoever holds the lock may be about to let it go.
+_LOCK_WAIT = "-lock-timeout=60s"
+
+
+class Action(StrEnum):
+    APPLY = "apply"
+    DESTROY = "destroy"
+
+
+class Wish(Frozen):
+    """What a person asks for."""
+
+    environment: str
+    action: Action
+    # The environment's name once more, by the person who destroys it.
+    typed: str = ""
+    dry_run: bool = False
+
+
+class InfrastructureError(MillraceError):
+    """What cannot be done with Terraform, and the way out."""
+
+
+class Step(Frozen):
+    """Commands in one folder, one after another until one fails; holds no secret."""
+
+    directory: Path
+    commands: tuple[tuple[str, ...], ...]
+
+
+def refuse_unmeant(wish: Wish, environments: Collection[str]) -> None:
+    if wish.environment not in environments:
+        known = ", ".join(sorted(environments)) or "none: terraform/environments has no folder"
+        raise InfrastructureError(
+            f"environment={wish.environment!r} is not a folder of terraform/environments;"
+            f" there is {known}"
+        )
+    if wish.action is not Action.DESTROY and wish.typed:
+        raise InfrastructureError(
+            f"typed={wish.typed!r} is for destroy, and the action is {wish.action}; leave it"
+            " empty, or take another action"
+        )
+    if wish.action is Action.DESTROY and not wish.dry_run and wish.typed != wish.environment:
+        raise InfrastructureError(
+            f"typed={wish.typed!r}: to destroy {wish.environment!r} with all that it holds, type"
+            " its name; with a dry run its plan is shown without"
+        )
+
+
+def plan_step(wish: Wish, directory: Path, plan_file: Path, backend: Path | None) -> Step:
+    """`backend` says where the state is, in an environment whose files leave that open."""
+    where = (f"-backend-config={backend}",) if backend else ()
+    init = (PROGRAM, "init", *_QUIET, _LOCK_WAIT, *where)
+    what = ("-destroy",) if wish.action is Action.DESTROY else ()
+    told = ("-detailed-exitcode", f"-out={plan_file}", *what)
+    return Step(directory=directory, commands=(init, (PROGRAM, "plan", *_QUIET, _LOCK_WAIT, *told)))
+
+
+def apply_step(directory: Path, plan_file: Path) -> Step:
+    """Exactly what that plan says; Terraform refuses it where the state has changed since."""
+    return Step(
+        directory=directory, commands=((PROGRAM, "apply", *_QUIET, _LOCK_WAIT, str(plan_file)),)
+    )
+
+
+def run_folder_name(run_id: str) -> str:
+    """A run's id may hold what a folder's name must not."""
+    plain = re.sub(r"[^A-Za-z0-9_-]+", "-", run_id)[:60]
+    return f"{plain}-{sha256(run_id.encode()).hexdigest()[:8]}"

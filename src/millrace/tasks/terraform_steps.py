@@ -1,0 +1,74 @@
+"""Runs the commands of a step, and writes down how they ended: `python -m ... FOLDER LOCK`.
+
+A process of its own session, so that the end of Airflow's task is none of Terraform's. It is handed
+the step's lock, open, and Terraform inherits it: the lock is free when both are gone.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from millrace.core.infrastructure import Step
+from millrace.state.files import write_atomic
+
+STEP, PID, STOP, EXIT = "step.json", "pid", "asked-to-stop", "exit"
+_NOT_STARTED = 127
+
+
+class Steps:
+    """Told to end, it hands that on once: a second time Terraform would drop what it has begun."""
+
+    def __init__(self, folder: Path, lock: int) -> None:
+        self._folder = folder
+        self._lock = lock
+        self._child: subprocess.Popen[bytes] | None = None
+        self._told = False
+
+    def run(self) -> None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._on_signal)
+        write_atomic(self._folder / PID, str(os.getpid()))
+        step = Step.model_validate_json((self._folder / STEP).read_text())
+        write_atomic(self._folder / EXIT, str(self._run_all(step)))
+
+    def _run_all(self, step: Step) -> int:
+        code = 0
+        for command in step.commands:
+            if self._is_stopping:
+                return -signal.SIGINT
+            code = self._run_one(command, step.directory)
+            if code:
+                break
+        return code
+
+    def _run_one(self, command: tuple[str, ...], directory: Path) -> int:
+        print(f"$ {' '.join(command)}", flush=True)  # noqa: T201 - into the step's log
+        try:
+            self._child = subprocess.Popen(command, cwd=directory, pass_fds=(self._lock,))
+        except OSError as error:
+            print(f"Error: {error}", flush=True)  # noqa: T201 - into the step's log
+            return _NOT_STARTED
+        if self._is_stopping:
+            self._tell()
+        return self._child.wait()
+
+    @property
+    def _is_stopping(self) -> bool:
+        return (self._folder / STOP).exists()
+
+    def _on_signal(self, *_: object) -> None:
+        (self._folder / STOP).touch(mode=0o600)
+        self._tell()
+
+    def _tell(self) -> None:
+        if self._child and not self._told:
+            self._told = True
+            self._child.send_signal(signal.SIGINT)
+
+
+if __name__ == "__main__":
+    Steps(Path(sys.argv[1]), int(sys.argv[2])).run()
