@@ -34,7 +34,7 @@ _CAUSES = {
         "it is not said where the state is: write terraform/environments/backend.hcl, as"
         " terraform/README.md says under 'Bring it up'"
     ),
-    r"var/release/\S+[^.]*no file exists|no file exists at \S*var/release": (
+    r"no file exists at \S*var/release": (
         "there is no release for Terraform to take: 'make release' packs it"
     ),
     "Saved plan is stale": (
@@ -104,7 +104,9 @@ def _ending(environment: str, ended: Ended) -> str | None:
 
 
 def _known_cause(text: str) -> str | None:
-    return next((told for words, told in _CAUSES.items() if re.search(words, text)), None)
+    """Terraform breaks its lines between any two words."""
+    flat = " ".join(text.split())
+    return next((told for words, told in _CAUSES.items() if re.search(words, flat)), None)
 
 
 def _errors(text: str) -> list[str]:

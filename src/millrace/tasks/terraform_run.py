@@ -13,14 +13,13 @@ from pathlib import Path
 
 from millrace.core.infrastructure import Step
 from millrace.core.terraform_words import Ended
-from millrace.local.processes import JOB_VARIABLE, STACK_VARIABLE
 from millrace.state.files import read_text, write_atomic, write_new
 from millrace.tasks.terraform_steps import EXIT, PID, STEP, STOP
 
 _PROGRAM = "millrace.tasks.terraform_steps"
 _TOLD = "exit-told"
-# 'millrace down' kills what carries the stack's marks. Airflow's settings hold passwords.
-_KEPT_BACK = (STACK_VARIABLE, JOB_VARIABLE, "AIRFLOW_", "_AIRFLOW_")
+# 'millrace down' kills what carries the stack's marks; Airflow's settings hold passwords.
+_KEPT_BACK = ("MILLRACE_", "AIRFLOW_", "_AIRFLOW_")
 _SETTINGS = {"TF_IN_AUTOMATION": "1", "CHECKPOINT_DISABLE": "1"}
 
 
@@ -46,7 +45,7 @@ class TerraformRun:
 
     def look(self) -> Ended | None:
         """None while it runs."""
-        if not self._exit.exists() and self._is_held():
+        if self._is_held():
             return None
         code = read_text(self._exit)
         return Ended(code=int(code) if code else None, asked_to_stop=(self.folder / STOP).exists())
