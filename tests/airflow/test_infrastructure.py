@@ -217,6 +217,12 @@ def test_what_was_agreed_to_is_applied(stand: Stand) -> None:
     assert asked.endswith("agreed.tfplan")
 
 
+@pytest.mark.usefixtures("database")
+def test_a_run_of_the_dag_ends_with_what_was_agreed_to(stand: Stand) -> None:
+    assert dag().test(mark_success_pattern="approve").state == "success"
+    assert len(stand.asked("plan")) == len(stand.asked("apply")) == 1
+
+
 def test_another_plan_than_the_agreed_one_is_not_applied(stand: Stand) -> None:
     agreed = plan()
     (stand.step("plan").folder.parent / "agreed.tfplan").write_text("another plan")
