@@ -102,7 +102,7 @@ def stand(layout: Layout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
     monkeypatch.setenv(STACK_VARIABLE, "of-this-test")
     stand = Stand(layout)
     yield stand
-    for step in ("plan", "apply"):
+    for step in ("init", "plan", "apply"):
         stand.release(step)
 
 
@@ -254,6 +254,41 @@ def test_nobody_is_asked_where_there_is_nothing_to_decide(
 def test_a_plan_without_changes_says_so(stand: Stand) -> None:
     stand.say("plan", "No changes.\n", 0)
     assert plan() == {"text": "dev: nothing to change", "has_changes": False, "digest": ""}
+
+
+def test_old_runs_go_and_the_one_at_work_stays(stand: Stand) -> None:
+    before = [
+        Infrastructure(stand.layout, "dev", f"run-{n}").step("plan").folder for n in range(25)
+    ]
+    for age, folder in enumerate(before):
+        folder.mkdir(parents=True)
+        os.utime(folder.parent, (age, age))
+    plan()
+    kept = {folder.parent for folder in before if folder.exists()}
+    assert kept == {folder.parent for folder in before[-19:]}
+    assert stand.step("plan").log.exists()
+
+
+def test_a_machine_that_goes_down_is_told_to_terraform_by_itself(stand: Stand) -> None:
+    """A second signal would make it drop what it has begun."""
+    stand.hold("plan")
+    trigger = waits(PlanInfrastructureOperator(task_id="plan"), context())
+    wait_until(lambda: stand.asked("plan"))
+    os.kill(int((stand.step("plan").folder / "pid").read_text()), signal.SIGTERM)
+    wait_until((stand.step("plan").folder / "asked-to-stop").exists)
+    stand.release("plan")
+    asyncio.run(first_event(trigger))
+    assert stand.asked("INT") == []
+
+
+def test_no_command_is_begun_after_a_stop(stand: Stand) -> None:
+    stand.hold("init")
+    operator = PlanInfrastructureOperator(task_id="plan")
+    trigger = waits(operator, context())
+    wait_until(lambda: stand.asked("init"))
+    operator.on_kill()
+    assert asyncio.run(first_event(trigger))["asked_to_stop"]
+    assert stand.asked("plan") == []
 
 
 def test_a_failure_is_told_and_a_cleared_task_begins_anew(stand: Stand) -> None:

@@ -21,7 +21,7 @@ from millrace.core.infrastructure import (
 from millrace.core.layout import Layout
 from millrace.core.model import Frozen
 from millrace.core.terraform_words import explain, summarise
-from millrace.state.files import make_private
+from millrace.state.files import make_private, mtime_ns
 from millrace.tasks.terraform_run import TerraformRun
 
 _PLAN, _APPLY = "plan", "apply"
@@ -112,8 +112,8 @@ class Infrastructure:
         return summarise(self._environment, text, log)
 
     def _forget_old_runs(self) -> None:
-        runs = sorted(self._folder.parent.iterdir(), key=lambda run: run.stat().st_mtime_ns)
-        for old in runs[:-_REMEMBERED]:
+        others = [run for run in self._folder.parent.iterdir() if run != self._folder]
+        for old in sorted(others, key=mtime_ns)[: 1 - _REMEMBERED]:
             shutil.rmtree(old, ignore_errors=True)
 
 

@@ -34,7 +34,8 @@ class TerraformRun:
     def begin(self, step: Step) -> bool:
         """False: it runs already, or has ended and nobody was told how; that one is it."""
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with self._lock_file.open("a") as lock:
+        self._lock_file.touch(mode=0o600)
+        with self._lock_file.open() as lock:
             if not _take(lock.fileno()) or self._exit.exists():
                 return False
             for left in (STOP, PID):
@@ -75,7 +76,7 @@ class TerraformRun:
 
     def _is_held(self) -> bool:
         try:
-            with self._lock_file.open("a") as lock:
+            with self._lock_file.open() as lock:
                 return not _take(lock.fileno())
         except FileNotFoundError:
             return False

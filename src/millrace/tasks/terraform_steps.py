@@ -29,8 +29,9 @@ class Steps:
         self._told = False
 
     def run(self) -> None:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, self._on_signal)
+        signal.signal(signal.SIGINT, self._hand_on)
+        # When a machine goes down all its processes hear of it, and so does Terraform by itself.
+        signal.signal(signal.SIGTERM, self._begin_no_more)
         write_atomic(self._folder / PID, str(os.getpid()))
         step = Step.model_validate_json((self._folder / STEP).read_text())
         write_atomic(self._folder / EXIT, str(self._run_all(step)))
@@ -53,6 +54,7 @@ class Steps:
             print(f"Error: {error}", flush=True)  # noqa: T201 - into the step's log
             return _NOT_STARTED
         if self._is_stopping:
+            # The signal came before there was anybody to hand it to.
             self._tell()
         return self._child.wait()
 
@@ -60,9 +62,12 @@ class Steps:
     def _is_stopping(self) -> bool:
         return (self._folder / STOP).exists()
 
-    def _on_signal(self, *_: object) -> None:
-        (self._folder / STOP).touch(mode=0o600)
+    def _hand_on(self, *_: object) -> None:
+        self._begin_no_more()
         self._tell()
+
+    def _begin_no_more(self, *_: object) -> None:
+        (self._folder / STOP).touch(mode=0o600)
 
     def _tell(self) -> None:
         if self._child and not self._told:
