@@ -10,14 +10,12 @@ from airflow.sdk import BaseOperator, Context
 
 from millrace.core.infrastructure import Action, Wish
 from millrace.settings import Settings
-from millrace.tasks.infrastructure import Infrastructure
+from millrace.tasks.infrastructure import APPLY, PLAN, Infrastructure
 from millrace.tasks.terraform_run import TerraformRun
 from millrace_airflow.approval import ApprovePlanOperator
 from millrace_airflow.host import AirflowSkipException
 from millrace_airflow.infrastructure_trigger import InfrastructureTrigger
 from millrace_airflow.operators import said_plainly
-
-_PLAN = "plan"
 
 
 class TerraformOperator(BaseOperator):
@@ -63,7 +61,7 @@ class PlanInfrastructureOperator(TerraformOperator):
 
     def resume(self, context: Context, event: object = None) -> dict[str, str | bool]:
         infrastructure = self.infrastructure(context)
-        self.tell(infrastructure.step(_PLAN))
+        self.tell(infrastructure.step(PLAN))
         with said_plainly():
             agreement = infrastructure.end_plan()
         for line in agreement.text.splitlines():
@@ -76,10 +74,10 @@ class ApproveInfrastructureOperator(ApprovePlanOperator):
 
     def __init__(self, **kwargs: Any) -> None:
         question = "{{ params.action | capitalize }} environment {{ params.environment }}?"
-        super().__init__(subject=question, shown_by=_PLAN, **kwargs)
+        super().__init__(subject=question, shown_by=PLAN, **kwargs)
 
     def execute(self, context: Context) -> Any:
-        if not context["ti"].xcom_pull(task_ids=_PLAN)["has_changes"]:
+        if not context["ti"].xcom_pull(task_ids=PLAN)["has_changes"]:
             raise AirflowSkipException("nothing to change")
         return super().execute(context)
 
@@ -88,14 +86,15 @@ class ApplyInfrastructureOperator(TerraformOperator):
     """Does what was agreed to, and nothing else."""
 
     def execute(self, context: Context) -> NoReturn:
-        agreed = context["ti"].xcom_pull(task_ids=_PLAN)
+        agreed = context["ti"].xcom_pull(task_ids=PLAN)
+        wish = wish_of(context["params"])
         with said_plainly():
-            run = self.infrastructure(context).begin_apply(agreed["digest"])
+            run = self.infrastructure(context).begin_apply(wish, agreed["digest"])
         self.await_end(context, run)
 
     def resume(self, context: Context, event: object = None) -> None:
         infrastructure = self.infrastructure(context)
-        self.tell(infrastructure.step("apply"))
+        self.tell(infrastructure.step(APPLY))
         with said_plainly():
             infrastructure.end_apply()
 

@@ -239,6 +239,14 @@ def test_destroy_is_asked_for_by_name(stand: Stand) -> None:
     assert " -destroy" in stand.asked("plan")[0]
 
 
+def test_a_dry_run_that_a_person_waves_through_destroys_nothing(stand: Stand) -> None:
+    said = {"action": "destroy", "dry_run": True}
+    agreed = plan(**said)
+    with pytest.raises(AirflowFailException, match="a dry run's plan is not applied"):
+        ApplyInfrastructureOperator(task_id="apply").execute(context(agreed, **said))
+    assert stand.asked("apply") == []
+
+
 @pytest.mark.parametrize(
     ("has_changes", "dry_run", "why"),
     [(True, True, "dry run"), (False, False, "nothing to change")],

@@ -51,13 +51,13 @@ class Environment:
 
     def apply(self, run: str, agreed: Agreement) -> None:
         infrastructure = Infrastructure(self.layout, "dev", run)
-        ended(infrastructure.begin_apply(agreed.digest))
+        ended(infrastructure.begin_apply(APPLY, agreed.digest))
         infrastructure.end_apply()
 
     def begin_slow_apply(self, run: str) -> tuple[Infrastructure, TerraformRun]:
         (self.folder / "hold").touch()
         infrastructure = Infrastructure(self.layout, "dev", run)
-        step = infrastructure.begin_apply(self.plan(run).digest)
+        step = infrastructure.begin_apply(APPLY, self.plan(run).digest)
         wait_until((self.folder / "begun").exists)
         return infrastructure, step
 

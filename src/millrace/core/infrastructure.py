@@ -64,6 +64,14 @@ def refuse_unmeant(wish: Wish, environments: Collection[str]) -> None:
         )
 
 
+def refuse_dry_apply(wish: Wish) -> None:
+    """A person may agree by hand to what nobody was asked."""
+    if wish.dry_run:
+        raise InfrastructureError(
+            "dry_run=True: a dry run's plan is not applied; trigger it again without"
+        )
+
+
 def plan_step(wish: Wish, directory: Path, plan_file: Path, backend: Path | None) -> Step:
     """`backend` says where the state is, in an environment whose files leave that open."""
     where = (f"-backend-config={backend}",) if backend else ()

@@ -15,6 +15,7 @@ from millrace.core.infrastructure import (
     Wish,
     apply_step,
     plan_step,
+    refuse_dry_apply,
     refuse_unmeant,
     run_folder_name,
 )
@@ -24,7 +25,7 @@ from millrace.core.terraform_words import explain, summarise
 from millrace.state.files import make_private, mtime_ns
 from millrace.tasks.terraform_run import TerraformRun
 
-_PLAN, _APPLY = "plan", "apply"
+PLAN, APPLY = "plan", "apply"
 # A plan may hold what its environment keeps to itself.
 _REMEMBERED = 20
 
@@ -60,10 +61,10 @@ class Infrastructure:
         self._forget_old_runs()
         backend = self._layout.environments / "backend.hcl"
         told = backend if backend.exists() else None
-        return self._begin(_PLAN, plan_step(wish, self._directory, self._plan_file, told))
+        return self._begin(PLAN, plan_step(wish, self._directory, self._plan_file, told))
 
     def end_plan(self) -> Agreement:
-        run = self.step(_PLAN)
+        run = self.step(PLAN)
         code = self._code_of(run, (NOTHING_TO_DO, CHANGES))
         text = run.text()
         run.mark_told()
@@ -73,16 +74,17 @@ class Infrastructure:
             digest=_digest(self._plan_file) if code == CHANGES else "",
         )
 
-    def begin_apply(self, digest: str) -> TerraformRun:
+    def begin_apply(self, wish: Wish, digest: str) -> TerraformRun:
+        refuse_dry_apply(wish)
         if not self._plan_file.exists() or _digest(self._plan_file) != digest:
             raise InfrastructureError(
                 f"{self._plan_file} is not the plan that you agreed to (made anew, or taken away);"
                 " trigger it again"
             )
-        return self._begin(_APPLY, apply_step(self._directory, self._plan_file))
+        return self._begin(APPLY, apply_step(self._directory, self._plan_file))
 
     def end_apply(self) -> None:
-        run = self.step(_APPLY)
+        run = self.step(APPLY)
         self._code_of(run, (0,))
         run.mark_told()
 
