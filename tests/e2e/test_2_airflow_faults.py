@@ -5,7 +5,6 @@ At each blow one job runs (the real one), one is starting and one is asked to st
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -173,23 +172,3 @@ def test_clears_and_marks_at_once_end_as_the_last_of_them_asked(pair: Pair) -> N
     airflow.pause(paused=False)
     wait_until(partial(is_watched, pair.stack, pair.busy), BACK_S, "running and watched")
     assert not pair.doubled()
-
-
-def test_a_clean_of_airflow_s_database_harms_no_job(pair: Pair) -> None:
-    """Also of what is as young as can be. The last run of a DAG stays, and so its shift."""
-    stack = pair.stack
-    (driver,), generations = stack.job_processes(), pair.generations()
-    clean = (
-        "SPT_NOENV=1 AIRFLOW_HOME=var/airflow PYTHONPATH=. .venv/bin/airflow db clean --yes"
-        " --skip-archive --tables dag_run,task_instance,xcom,log,job"
-        ' --clean-before-timestamp "$(date -u +%Y-%m-%dT%H:%M:%S+00:00)"'
-    )
-    done = stack.call("sh", "-c", clean)
-    assert done.returncode == 0, done.stderr
-    cleaned_at = time.time()
-    for name in ("temperature", pair.busy):
-        sign = stack.home / "var" / "jobs" / name / "watched"
-        wait_until(lambda sign=sign: sign.stat().st_mtime > cleaned_at, BACK_S, "a new sign")
-        wait_until(partial(is_watched, stack, name), BACK_S, f"{name} watched")
-    assert [process.pid for process in stack.job_processes()] == [driver.pid]
-    assert pair.generations() == generations
