@@ -124,7 +124,7 @@ def incident(incident_id: str, specs: Visible) -> HTMLResponse:
 @app.get("/api/sites/{name}")
 def site(name: str, specs: Visible) -> SitePage:
     """A site of a pipeline that this user may see."""
-    readers = [one for one, spec in specs.items() if spec.sites == "all" or name in spec.sites]
+    readers = [one for one, spec in specs.items() if spec.reads(name)]
     # A name of a path may be anything; a site that some pipeline reads is a file's.
     page = _sight().site_page(name, readers) if readers and _NAME.fullmatch(name) else None
     if page is None:

@@ -10,7 +10,6 @@ from rich.table import Table
 
 from millrace.core.layout import Layout
 from millrace.core.model import Frozen
-from millrace.core.references import sites_of
 from millrace.core.site import SiteSpec
 from millrace.local.secrets import known_users
 from millrace.specs.loader import load_pipelines, load_sites
@@ -29,11 +28,10 @@ class SiteRow(Frozen):
 
 
 def list_rows(layout: Layout) -> list[SiteRow]:
-    sites = load_sites(layout)
-    readers = {p.name: sites_of(p, sites) for p in load_pipelines(layout)}
+    pipelines = load_pipelines(layout)
     return [
-        _row(layout, site, tuple(name for name, read in readers.items() if site in read))
-        for site in sites
+        _row(layout, site, tuple(one.name for one in pipelines if one.reads(site.name)))
+        for site in load_sites(layout)
     ]
 
 

@@ -8,7 +8,6 @@ from millrace.core import bronze
 from millrace.core.columns import resolve_columns
 from millrace.core.model import Frozen
 from millrace.core.pipeline import PipelineSpec
-from millrace.core.references import sites_of
 from millrace.core.silver import QUARANTINE, Schema, silver_schema
 from millrace.core.site import SiteSpec
 
@@ -40,16 +39,14 @@ class CloudPlan(Frozen):
 def plan_cloud(release: str, pipelines: list[PipelineSpec], sites: list[SiteSpec]) -> CloudPlan:
     return CloudPlan(
         release=release,
-        topics={site.name: _topics(site, pipelines, sites) for site in sites},
+        topics={site.name: _topics(site, pipelines) for site in sites},
         pipelines={pipeline.name: _limits(pipeline) for pipeline in pipelines},
         tables=_tables(pipelines),
     )
 
 
-def _topics(
-    site: SiteSpec, pipelines: Iterable[PipelineSpec], sites: list[SiteSpec]
-) -> tuple[str, ...]:
-    here = [pipeline for pipeline in pipelines if site in sites_of(pipeline, sites)]
+def _topics(site: SiteSpec, pipelines: Iterable[PipelineSpec]) -> tuple[str, ...]:
+    here = [pipeline for pipeline in pipelines if pipeline.reads(site.name)]
     return tuple(sorted({topic for pipeline in here for topic in pipeline.topics}))
 
 

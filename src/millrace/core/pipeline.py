@@ -73,6 +73,9 @@ class PipelineSpec(Frozen):
         check_columns(self.columns, self.event_time, self.quality)
         return self
 
+    def reads(self, site: str) -> bool:
+        return self.sites == "all" or site in self.sites
+
     @property
     def is_remote(self) -> bool:
         return self.runner in REMOTE_RUNNERS

@@ -166,7 +166,7 @@ def wanted_for_site(
 
 
 def _of_pipelines(site: SiteSpec, pipelines: Iterable[PipelineSpec]) -> Wanted:
-    here = [p for p in pipelines if p.sites == "all" or site.name in p.sites]
+    here = [pipeline for pipeline in pipelines if pipeline.reads(site.name)]
     partitions: dict[str, int] = {}
     for pipeline in here:
         for topic in pipeline.topics:

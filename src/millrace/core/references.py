@@ -23,9 +23,7 @@ class Problem:
 
 def sites_of(pipeline: PipelineSpec, sites: Sequence[SiteSpec]) -> list[SiteSpec]:
     """The sites a pipeline reads, in the order of their names."""
-    if pipeline.sites == "all":
-        return list(sites)
-    return [site for site in sites if site.name in pipeline.sites]
+    return [site for site in sites if pipeline.reads(site.name)]
 
 
 def check_pipelines(pipelines: Sequence[PipelineSpec], sites: Sequence[SiteSpec]) -> list[Problem]:

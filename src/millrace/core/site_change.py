@@ -206,7 +206,7 @@ def _find(name: str, sites: Iterable[SiteSpec]) -> SiteSpec:
 
 
 def _readers(site: SiteSpec, pipelines: Iterable[PipelineSpec]) -> tuple[str, ...]:
-    return tuple(p.name for p in pipelines if p.sites == "all" or site.name in p.sites)
+    return tuple(pipeline.name for pipeline in pipelines if pipeline.reads(site.name))
 
 
 def _servers(site: SiteSpec) -> set[str]:
