@@ -5,12 +5,10 @@ It makes no DAG. An error raised in pipelines.py would take the DAGs of the good
 
 from __future__ import annotations
 
-import os
-
-from millrace.settings import Settings
+from millrace.settings import layout_here
 from millrace.specs.loader import load_events_site, load_pipelines
 from millrace.specs.refining import check_quality
 
-layout = Settings.from_env(os.environ).layout
+layout = layout_here()
 check_quality(layout, load_pipelines(layout))
 load_events_site(layout)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-
-from millrace.settings import Settings
+from millrace.settings import layout_here
 from millrace_airflow.host import SHARES_STREAMS
 
 if SHARES_STREAMS:
     from millrace_airflow.incident_dag import incident_dag
 
-    dag = incident_dag(Settings.from_env(os.environ).layout)
+    dag = incident_dag(layout_here())

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-
-from millrace.settings import Settings
+from millrace.settings import layout_here
 from millrace_airflow.infrastructure_dag import infrastructure_dag
 
-dag = infrastructure_dag(Settings.from_env(os.environ).layout)
+dag = infrastructure_dag(layout_here())

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-
-from millrace.settings import Settings
+from millrace.settings import layout_here
 from millrace_airflow.task_dags import replay_dag
 
-dag = replay_dag(Settings.from_env(os.environ).layout)
+dag = replay_dag(layout_here())

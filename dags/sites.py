@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-
-from millrace.settings import Settings
+from millrace.settings import layout_here
 from millrace_airflow.site_dag import sites_dag
 
-dag = sites_dag(Settings.from_env(os.environ).layout)
+dag = sites_dag(layout_here())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -12,9 +11,10 @@ from airflow.triggers.base import BaseEventTrigger, TriggerEvent
 
 from millrace.core.layout import Layout
 from millrace.core.quality.due import is_due, newest_version
-from millrace.settings import Settings
+from millrace.settings import layout_here
 from millrace.state.checked import checked_at, read_checked
 from millrace.state.objects import objects_at
+from millrace_airflow.serialized import serialized
 
 
 class NewRowsTrigger(BaseEventTrigger):
@@ -28,14 +28,12 @@ class NewRowsTrigger(BaseEventTrigger):
         self.poll_s = poll_s
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
-        own = ("pipeline", "table", "every_s", "poll_s")
-        values = {name: getattr(self, name) for name in own}
-        return f"{type(self).__module__}.{type(self).__qualname__}", values
+        return serialized(self, "pipeline", "table", "every_s", "poll_s")
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         told_at = datetime.now(UTC)
         while True:
-            layout = Settings.from_env(os.environ).layout
+            layout = layout_here()
             version = await asyncio.to_thread(self._due_version, layout, told_at)
             if version is not None:
                 told_at = datetime.now(UTC)

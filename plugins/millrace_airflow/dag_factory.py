@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -12,7 +11,7 @@ from airflow.sdk import DAG, get_parsing_context
 
 from millrace.core.layout import Layout
 from millrace.core.pipeline import PipelineSpec
-from millrace.settings import Settings
+from millrace.settings import layout_here
 from millrace_airflow.deployment import known_pipelines
 from millrace_airflow.docs import pipeline_doc
 from millrace_airflow.operators import (
@@ -69,7 +68,7 @@ def dags_of_pipelines(
 
 def dags_here(kind: str, build: Callable[[PipelineSpec], DAG | None]) -> dict[str, DAG]:
     """What a file in dags/ makes. A task of one DAG reads that file too, and needs no other DAG."""
-    layout = Settings.from_env(os.environ).layout
+    layout = layout_here()
     return dags_of_pipelines(layout, kind, build, only=get_parsing_context().dag_id)
 
 

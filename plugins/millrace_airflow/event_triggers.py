@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -17,10 +16,11 @@ from millrace.core.event import read_event
 from millrace.core.kafka_client import librdkafka_settings
 from millrace.core.layout import Layout
 from millrace.core.provision import EVENTS, PLATFORM
-from millrace.settings import Settings
+from millrace.settings import layout_here
 from millrace.specs.loader import load_events_site
 from millrace.state.outbox import Outbox
 from millrace.state.properties import read_properties
+from millrace_airflow.serialized import serialized
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ class EventsTrigger(KafkaSharedStreamTrigger):
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         _, values = super().serialize()
-        return f"{type(self).__module__}.{type(self).__qualname__}", values
+        return serialized(self)[0], values
 
     async def filter_shared_stream(
         self, shared_stream: AsyncIterator[Any]
@@ -63,7 +63,7 @@ class OutboxTrigger(BaseEventTrigger):
         self._thread = ThreadPoolExecutor(1, "outbox")
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
-        return f"{type(self).__module__}.{type(self).__qualname__}", {"poll_s": self.poll_s}
+        return serialized(self, "poll_s")
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         loop = asyncio.get_running_loop()
@@ -73,7 +73,7 @@ class OutboxTrigger(BaseEventTrigger):
         yield  # only what yields is a trigger
 
     def _carry(self) -> None:
-        layout = Settings.from_env(os.environ).layout
+        layout = layout_here()
         outbox = Outbox(layout.outbox)
         if not outbox.ids():
             return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
@@ -16,9 +15,8 @@ from airflow.sdk.exceptions import AirflowSkipException
 from millrace.core.event import Event
 from millrace.core.incident import Incident, gather, replay_form
 from millrace.core.incident_page import hidden, render_incident
-from millrace.core.layout import Layout
 from millrace.core.provision import EVENTS
-from millrace.settings import Settings
+from millrace.settings import layout_here
 from millrace.state.incidents import Incidents
 from millrace_airflow.ensure import utc_now
 from millrace_airflow.incident_scene import look
@@ -30,10 +28,6 @@ _OFFER = "offer"
 _ASSET = Asset.ref(name=EVENTS)
 # Longer than a scheduler is away; what is older is known, or comes with the events of its run.
 _LOOK_BACK = timedelta(hours=6)
-
-
-def layout() -> Layout:
-    return Settings.from_env(os.environ).layout
 
 
 def page_path(incident_id: str) -> str:
@@ -68,7 +62,7 @@ class GatherOperator(BaseOperator):
         super().__init__(max_active_tis_per_dag=1, inlets=[_ASSET], **kwargs)
 
     def execute(self, context: Context) -> list[dict[str, Any]]:
-        store, run = Incidents(layout().incidents), str(context["run_id"])
+        store, run = Incidents(layout_here().incidents), str(context["run_id"])
         known = store.all()
         unseen = [one for one in known if is_unseen(one, store, run)]
         seen = [one for one in known if one not in unseen]
@@ -106,7 +100,7 @@ class IncidentOperator(BaseOperator):
 
 
 def read_incident(told: dict[str, Any]) -> Incident:
-    incident = Incidents(layout().incidents).read(told["id"])
+    incident = Incidents(layout_here().incidents).read(told["id"])
     if incident is None:
         raise AirflowSkipException(f"incident {told['id']} is so old that it was forgotten")
     return incident
@@ -127,7 +121,7 @@ class PageOperator(IncidentOperator):
     operator_extra_links = (IncidentPage(),)
 
     def execute(self, context: Context) -> str:
-        incident, place = self.read(), layout()
+        incident, place = self.read(), layout_here()
         scene = look(place, incident.pipeline, utc_now(), airflow_url())
         Incidents(place.incidents).write_page(incident.id, render_incident(incident, scene))
         url = airflow_url() + page_path(incident.id)
@@ -142,7 +136,7 @@ class NotifyOperator(IncidentOperator):
     def execute(self, context: Context) -> None:
         from millrace_airflow.webhook import post, read_address
 
-        file = layout().webhook_file
+        file = layout_here().webhook_file
         if self.incident["grew"]:
             raise AirflowSkipException("it was told already; its page has what is new")
         if file is None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from datetime import timedelta
 from typing import Any, NoReturn
 
 from airflow.sdk import BaseOperator, Context
 
 from millrace.core.infrastructure import Action, Wish
-from millrace.settings import Settings
+from millrace.settings import layout_here
 from millrace.tasks.infrastructure import APPLY, PLAN, Infrastructure
 from millrace.tasks.terraform_run import TerraformRun
 from millrace_airflow.approval import ApprovePlanOperator
@@ -29,7 +28,7 @@ class TerraformOperator(BaseOperator):
         self._run: TerraformRun | None = None
 
     def infrastructure(self, context: Context) -> Infrastructure:
-        layout = Settings.from_env(os.environ).layout
+        layout = layout_here()
         return Infrastructure(layout, context["params"]["environment"] or "", context["run_id"])
 
     def await_end(self, context: Context, run: TerraformRun) -> NoReturn:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-import os
 from functools import cached_property
 from typing import Any
 
-from millrace.settings import Settings
+from millrace.settings import layout_here
 from millrace.tasks.infrastructure import Infrastructure
 from millrace.tasks.terraform_run import TerraformRun
+from millrace_airflow.serialized import serialized
 from millrace_airflow.stopping import StoppingTrigger
 
 log = logging.getLogger(__name__)
@@ -27,15 +27,7 @@ class InfrastructureTrigger(StoppingTrigger):
         self.step = step
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
-        return (
-            f"{type(self).__module__}.{type(self).__qualname__}",
-            {
-                "environment": self.environment,
-                "run_id": self.run_id,
-                "step": self.step,
-                "poll_s": self.poll_s,
-            },
-        )
+        return serialized(self, "environment", "run_id", "step", "poll_s")
 
     def see(self) -> dict[str, Any] | None:
         ended = self._run.look()
@@ -47,5 +39,4 @@ class InfrastructureTrigger(StoppingTrigger):
 
     @cached_property
     def _run(self) -> TerraformRun:
-        layout = Settings.from_env(os.environ).layout
-        return Infrastructure(layout, self.environment, self.run_id).step(self.step)
+        return Infrastructure(layout_here(), self.environment, self.run_id).step(self.step)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -13,7 +12,7 @@ from airflow.sdk import BaseOperator, Context
 
 from millrace.core.errors import MillraceError, TransientError
 from millrace.core.layout import Layout
-from millrace.settings import Settings
+from millrace.settings import layout_here
 from millrace_airflow.deployment import Deployment, read_or_recall, recall
 from millrace_airflow.ensure import BudgetUsedUpError, Keeper, utc_now
 from millrace_airflow.holdoff import begins_at
@@ -42,7 +41,7 @@ class PipelineOperator(BaseOperator):
 
     @property
     def layout(self) -> Layout:
-        return Settings.from_env(os.environ).layout
+        return layout_here()
 
     def deployment(self) -> Deployment:
         """What this run's first task provisioned."""

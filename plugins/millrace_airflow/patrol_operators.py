@@ -7,7 +7,6 @@ away at that moment never hears it.
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
 from typing import Any
@@ -19,13 +18,14 @@ from millrace.core.condition import Condition
 from millrace.core.job import JobState, Runner
 from millrace.core.layout import Layout
 from millrace.core.patrol import is_unwatched
-from millrace.settings import Settings
+from millrace.settings import layout_here
 from millrace.specs.runners import load_runner
 from millrace.state.mailbox import Mailbox
 from millrace_airflow.dag_factory import CONTINUOUS, SHIFT
 from millrace_airflow.deployment import recall
 from millrace_airflow.docs import PATROL
 from millrace_airflow.ensure import STOP_TIMEOUT_S, utc_now
+from millrace_airflow.serialized import serialized
 
 _ALIVE = ["queued", "running"]
 
@@ -39,15 +39,14 @@ class PatrolTrigger(BaseTrigger):
         self.poll_s = poll_s
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
-        values = {"ends_at": self.ends_at, "poll_s": self.poll_s}
-        return f"{type(self).__module__}.{type(self).__qualname__}", values
+        return serialized(self, "ends_at", "poll_s")
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         began, ends_at = utc_now(), datetime.fromisoformat(self.ends_at)
         found: list[str] = []
         while not found and utc_now() < ends_at:
             await asyncio.sleep(self.poll_s)
-            found = await asyncio.to_thread(run_unwatched, _layout(), began, utc_now())
+            found = await asyncio.to_thread(run_unwatched, layout_here(), began, utc_now())
         yield TriggerEvent(found)
 
 
@@ -70,7 +69,7 @@ class PatrolOperator(BaseOperator):
             self.log.info("the job of pipeline %s is not watched just now; its run goes on", name)
             return False
         self.log.warning("stopping the job of pipeline %s: no run of its DAG is there", name)
-        stop(_layout(), name)
+        stop(layout_here(), name)
         return True
 
 
@@ -85,10 +84,6 @@ def patrol_dag() -> DAG:
     ) as dag:
         PatrolOperator(task_id="look", shift=SHIFT)
     return dag
-
-
-def _layout() -> Layout:
-    return Settings.from_env(os.environ).layout
 
 
 def stop(layout: Layout, name: str) -> None:

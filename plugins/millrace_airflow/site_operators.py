@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from airflow.sdk import BaseOperator, Context
 
 from millrace.core.layout import Layout
 from millrace.core.site_wish import Action, SiteWishError, Wish
-from millrace.settings import Settings
+from millrace.settings import layout_here
 from millrace_airflow.approval import ApprovePlanOperator
 from millrace_airflow.host import AirflowFailException
 from millrace_airflow.operators import said_plainly
@@ -22,7 +21,7 @@ class SiteOperator(BaseOperator):
 
     @property
     def layout(self) -> Layout:
-        return Settings.from_env(os.environ).layout
+        return layout_here()
 
     def say(self, line: str) -> None:
         self.log.info("%s", line)

@@ -6,11 +6,12 @@ to be alive, so the trigger restarts the job by itself; its lines stand in the t
 
 from __future__ import annotations
 
-import os
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
-from millrace.settings import Settings
+from millrace.settings import layout_here
+from millrace_airflow.serialized import serialized
 from millrace_airflow.stopping import StoppingTrigger
 from millrace_airflow.watch import Event, Watch
 
@@ -27,38 +28,24 @@ class JobTrigger(StoppingTrigger):
         self.digest = digest
         # A moment, not a span: a triggerer that takes over must not begin the shift anew.
         self.ends_at = ends_at
-        self._watch: Watch | None = None
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
-        return (
-            f"{type(self).__module__}.{type(self).__qualname__}",
-            {
-                "pipeline": self.pipeline,
-                "digest": self.digest,
-                "ends_at": self.ends_at,
-                "poll_s": self.poll_s,
-            },
-        )
+        return serialized(self, "pipeline", "digest", "ends_at", "poll_s")
 
     def see(self) -> Event | None:
-        return self.look(self._the_watch())
+        return self._watch.look()
 
     def stop(self) -> None:
-        self._the_watch().stop()
+        self._watch.stop()
 
-    def look(self, watch: Watch) -> Event | None:
-        return watch.look()
-
-    def _the_watch(self) -> Watch:
-        if self._watch is None:
-            layout = Settings.from_env(os.environ).layout
-            ends_at = datetime.fromisoformat(self.ends_at)
-            self._watch = Watch(self.pipeline, self.digest, ends_at, layout)
-        return self._watch
+    @cached_property
+    def _watch(self) -> Watch:
+        ends_at = datetime.fromisoformat(self.ends_at)
+        return Watch(self.pipeline, self.digest, ends_at, layout_here())
 
 
 class BudgetTrigger(JobTrigger):
     """Waits until a job whose restarts are used up may be started again."""
 
-    def look(self, watch: Watch) -> Event | None:
-        return watch.may_start()
+    def see(self) -> Event | None:
+        return self._watch.may_start()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -143,6 +144,11 @@ def _from_home(settings: Remote | None, layout: Layout) -> Remote | None:
     written = ((key, getattr(settings, key)) for key in settings.model_fields_set - {"home"})
     paths = {key: layout.home / value for key, value in written if isinstance(value, Path)}
     return settings.model_copy(update=paths)
+
+
+def layout_here() -> Layout:
+    """Of the checkout that this process's environment names, or that holds this code."""
+    return Settings.from_env(os.environ).layout
 
 
 def _home_of_this_code() -> Path:

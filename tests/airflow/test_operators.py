@@ -11,7 +11,7 @@ import pytest
 
 from millrace.core.errors import MillraceError
 from millrace.core.layout import Layout
-from millrace.settings import Settings
+from millrace.settings import layout_here
 from millrace_airflow.deployment import read_deployment, remember
 from millrace_airflow.host import AirflowFailException, TaskDeferred
 from millrace_airflow.operators import DeployOperator, PipelineOperator, SuperviseOperator
@@ -52,7 +52,7 @@ def test_a_service_elsewhere_is_asked_less_often(
     layout.local_settings.parent.mkdir()
     layout.local_settings.write_text(REMOTE)
     edit(layout, "runner: memory", f"runner: {runner}")
-    here = Settings.from_env(os.environ).layout
+    here = layout_here()
     remember(here, read_deployment(here, "temperature"))
     with pytest.raises(TaskDeferred) as deferred:
         supervise().execute(CONTEXT)

@@ -5,7 +5,6 @@ Nothing is changed here: the page's buttons use Airflow's own API, with its own 
 
 from __future__ import annotations
 
-import os
 import re
 from functools import cache
 from pathlib import Path
@@ -24,7 +23,7 @@ from millrace.core.html import POLICY
 from millrace.core.model import Frozen
 from millrace.core.pipeline import PipelineSpec
 from millrace.core.refused import Refused
-from millrace.settings import Settings
+from millrace.settings import layout_here
 from millrace_airflow.fleet.sight import Sight
 
 PREFIX = "/fleet"
@@ -46,7 +45,7 @@ class Detail(Frozen):
 
 @cache
 def _sight() -> Sight:
-    return Sight(Settings.from_env(os.environ).layout)
+    return Sight(layout_here())
 
 
 def visible(user: GetUserDep) -> dict[str, PipelineSpec]:

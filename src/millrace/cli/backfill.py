@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from datetime import UTC, datetime
 from typing import Annotated
 
@@ -11,7 +10,7 @@ import typer
 from millrace.cli.output import Json, print_json, print_line, show_progress
 from millrace.core.backfill import result_lines
 from millrace.core.instants import parse_day
-from millrace.settings import Settings
+from millrace.settings import layout_here
 from millrace.tasks.backfill import backfill as run
 from millrace.tasks.backfill import plan_backfill
 
@@ -40,7 +39,7 @@ def backfill(
 
       millrace backfill temperature --from 2026-11-10 --to 2026-11-17
     """
-    layout = Settings.from_env(os.environ).layout
+    layout = layout_here()
     days = parse_day("--from", first), parse_day("--to", last or first)
     task = plan_backfill(layout, name, *days, datetime.now(UTC), dry_run=dry_run)
     result = run(layout, task, show_progress)

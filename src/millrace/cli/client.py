@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from enum import StrEnum
 from typing import Annotated
 
@@ -12,7 +11,7 @@ from millrace.cli.output import print_json, print_line
 from millrace.cli.sites import find_site
 from millrace.core.kafka_client import as_properties, inline_java_settings, librdkafka_settings
 from millrace.local.secrets import read_user
-from millrace.settings import Settings
+from millrace.settings import layout_here
 
 
 class Format(StrEnum):
@@ -37,7 +36,7 @@ def client(
 
     Example: millrace client plant-a --as app > app.conf && kcat -F app.conf -L
     """
-    layout = Settings.from_env(os.environ).layout
+    layout = layout_here()
     spec = find_site(layout, site)
     credentials = read_user(layout, spec.name, user)
     name, password = credentials.username, credentials.password

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from datetime import UTC, datetime
 from typing import Annotated
 
@@ -11,7 +10,7 @@ import typer
 from millrace.cli.output import print_line
 from millrace.core.errors import MillraceError
 from millrace.core.event import Kind, make_event
-from millrace.settings import Settings
+from millrace.settings import layout_here
 from millrace.state.outbox import tell
 from millrace.tasks.pipelines import find_pipeline
 
@@ -26,7 +25,7 @@ def incident(
 
     Example: millrace incident temperature "A trial, no need to get up"
     """
-    layout = Settings.from_env(os.environ).layout
+    layout = layout_here()
     pipeline = find_pipeline(layout, name)
     if layout.events_site is None:
         raise MillraceError(

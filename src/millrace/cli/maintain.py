@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Annotated
@@ -13,7 +12,7 @@ from millrace.cli.output import Json, print_json, print_line, show_progress
 from millrace.core.maintenance.lines import plan_lines, result_lines
 from millrace.core.maintenance.plan import TablePlan
 from millrace.core.maintenance.task import MaintainResult
-from millrace.settings import Settings
+from millrace.settings import layout_here
 from millrace.tasks.maintain import maintain as run
 from millrace.tasks.maintain import make_plans
 from millrace.tasks.pipelines import find_pipeline
@@ -35,7 +34,7 @@ def maintain(
     as_json: Json = False,
 ) -> None:
     """Compact small files, drop days that are older than `keep`, and clean up, beside the job."""
-    layout = Settings.from_env(os.environ).layout
+    layout = layout_here()
     pipeline = find_pipeline(layout, name)
     plans = make_plans(layout, pipeline, layer, datetime.now(UTC))
     if plan_only:

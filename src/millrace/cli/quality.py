@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Annotated
 
 import typer
@@ -15,7 +14,7 @@ from millrace.core.errors import MillraceError
 from millrace.core.quality.task import QualityResult
 from millrace.core.quality.verdict import SEVERITIES, Outcome
 from millrace.core.refine import Severity
-from millrace.settings import Settings
+from millrace.settings import layout_here
 from millrace.tasks.pipelines import find_pipeline
 from millrace.tasks.quality import check_rows
 
@@ -40,7 +39,7 @@ def quality(
     Exit code 0 when it passes, 1 when an expectation of that severity or a worse one is not met,
     2 when it could not be done.
     """
-    layout = Settings.from_env(os.environ).layout
+    layout = layout_here()
     pipeline = find_pipeline(layout, name)
     versions = (from_version, to_version)
     result = check_rows(layout, pipeline, versions, _severity(fail_on), show_progress)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-
 from millrace.cli.output import print_line
-from millrace.settings import Settings
+from millrace.settings import layout_here
 from millrace.tasks.release import pack
 
 
 def release() -> None:
     """Check the files, and pack plugins, requirements and what Terraform is told of pipelines."""
-    layout = Settings.from_env(os.environ).layout
+    layout = layout_here()
     print_line(f"packed release {pack(layout)} into {layout.release}")

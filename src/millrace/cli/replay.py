@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from enum import StrEnum
 from typing import Annotated
 
@@ -12,7 +11,7 @@ from millrace.cli.output import Json, print_json, print_line, show_progress
 from millrace.core.instants import parse_instant
 from millrace.core.replay import Asked, Origin, ReplayResult
 from millrace.core.replay_lines import result_lines
-from millrace.settings import Settings
+from millrace.settings import layout_here
 from millrace.tasks.replay import plan_replay
 from millrace.tasks.replay import replay as run
 
@@ -74,7 +73,7 @@ def replay(
 
       millrace replay temperature --source bronze --from 2026-11-18
     """
-    layout = Settings.from_env(os.environ).layout
+    layout = layout_here()
     asked = _asked(since, until, first, last)
     task = plan_replay(
         layout, name, asked, source.value, site or (), topic or (), partition or ()

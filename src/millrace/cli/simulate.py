@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Literal
@@ -17,7 +16,7 @@ from millrace.core.kafka_client import librdkafka_settings
 from millrace.core.simulation import Simulator
 from millrace.core.site import SiteSpec
 from millrace.local.secrets import read_user
-from millrace.settings import Settings
+from millrace.settings import layout_here
 
 
 def simulate(
@@ -61,7 +60,7 @@ def simulate(
     from millrace.edge.simulator import simulate as run_simulator
     from millrace.edge.simulator import stop_on_signals
 
-    layout = Settings.from_env(os.environ).layout
+    layout = layout_here()
     spec = find_site(layout, site)
     simulator = with_overrides(_of_site(spec), context.params)
 

@@ -5,7 +5,6 @@ Engines are imported by the command that needs them: `millrace check` needs none
 
 from __future__ import annotations
 
-import os
 from typing import Annotated
 
 import typer
@@ -16,7 +15,7 @@ from millrace.cli.sites import find_site
 from millrace.core.provision import GATEWAY, SITE_USERS
 from millrace.core.site import ClientSettings
 from millrace.core.site_wish import Action, SiteWishError, Wish
-from millrace.settings import Settings
+from millrace.settings import layout_here
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -144,7 +143,7 @@ def rotate(
 @app.command("list")
 def list_sites(*, as_json: Json = False) -> None:
     """Show all sites: who reads them, their users' passwords by age, their gateways' bundles."""
-    rows = list_rows(Settings.from_env(os.environ).layout)
+    rows = list_rows(layout_here())
     if as_json:
         print_json([row.model_dump(mode="json") for row in rows])
     else:
@@ -157,7 +156,7 @@ def bundle(name: Name) -> None:
     from millrace.local.secrets import known_users
     from millrace.tasks.bundle import write_bundle
 
-    layout = Settings.from_env(os.environ).layout
+    layout = layout_here()
     site = find_site(layout, name)
     if GATEWAY not in known_users(layout, name):
         raise SiteWishError(
@@ -170,7 +169,7 @@ def bundle(name: Name) -> None:
 def _fulfil(wish: Wish, *, dry_run: bool, yes: bool) -> None:
     from millrace.tasks.sites import carry_out, plan_change
 
-    layout = Settings.from_env(os.environ).layout
+    layout = layout_here()
     for line in plan_change(layout, wish.model_copy(update={"dry_run": True})).lines:
         print_line(line)
     if dry_run:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from millrace.cli.output import Json, print_json, print_line
-from millrace.settings import Settings
+from millrace.settings import Settings, layout_here
 
 if TYPE_CHECKING:
     from millrace.local.plan import StackPlan
@@ -65,7 +65,7 @@ def down() -> None:
     """Stop everything; no process is left, all data stays."""
     from millrace.local.down import down as take_down
 
-    stopped = take_down(Settings.from_env(os.environ).layout, _progress())
+    stopped = take_down(layout_here(), _progress())
     print_line("the stack is down" if stopped else "nothing was running")
 
 
@@ -97,7 +97,7 @@ def reset(
     """Stop everything and delete var/: tables, topics, users, passwords, Airflow's history."""
     from millrace.local.down import reset as delete_all
 
-    layout = Settings.from_env(os.environ).layout
+    layout = layout_here()
     question = f"Delete {layout.var} with all tables, topics, passwords and Airflow's history?"
     if not yes and not typer.confirm(question):
         print_line("nothing was deleted")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Annotated
@@ -15,7 +14,7 @@ from millrace.cli.sites import find_site
 from millrace.core.errors import MillraceError
 from millrace.core.kafka_client import librdkafka_settings
 from millrace.core.layout import Layout
-from millrace.settings import Settings
+from millrace.settings import layout_here
 from millrace.specs.loader import load_pipelines
 
 Row = Mapping[str, object]
@@ -43,7 +42,7 @@ def tail(
     user: Annotated[str, typer.Option("--as", help="Which of the site's users reads.")] = "app",
 ) -> None:
     """Print messages of a topic, or rows of a table, as they arrive."""
-    layout = Settings.from_env(os.environ).layout
+    layout = layout_here()
     follow = _follow_topic(layout, what, user, from_start=from_start) if "@" in what else None
     rows = follow or _follow_table(layout, what, from_start=from_start)
     for row in islice(rows, count):

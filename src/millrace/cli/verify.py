@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from datetime import UTC, datetime
 from typing import Annotated
 
@@ -11,7 +10,7 @@ import typer
 from millrace.cli.output import Json, print_json, print_line, show_progress
 from millrace.core.continuity_lines import result_lines
 from millrace.core.instants import parse_day
-from millrace.settings import Settings
+from millrace.settings import layout_here
 from millrace.tasks.verify import plan_verify
 from millrace.tasks.verify import verify as run
 
@@ -42,7 +41,7 @@ def verify(
 
       millrace verify temperature --since 2026-11-17 --json
     """
-    layout = Settings.from_env(os.environ).layout
+    layout = layout_here()
     from_day = parse_day("--since", since) if since else None
     result = run(layout, plan_verify(layout, name, from_day, datetime.now(UTC)), show_progress)
     if as_json:
