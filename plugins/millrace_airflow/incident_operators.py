@@ -18,6 +18,7 @@ from millrace.core.incident_page import hidden, render_incident
 from millrace.core.provision import EVENTS
 from millrace.settings import layout_here
 from millrace.state.incidents import Incidents
+from millrace_airflow.approval import ASKED_AGAIN, as_list
 from millrace_airflow.ensure import utc_now
 from millrace_airflow.incident_scene import look
 from millrace_airflow.operators import said_plainly
@@ -172,9 +173,7 @@ class OfferReplayOperator(HITLOperator):
             options=[_REPLAY, _LEAVE],
             defaults=[_LEAVE],
             response_timeout=timedelta(days=1),
-            # Airflow 3.3 fails a task that is answered before its scheduler saw it waiting.
-            retries=2,
-            retry_delay=timedelta(seconds=1),
+            **ASKED_AGAIN,
             **kwargs,
         )
         self.incident = incident
@@ -189,7 +188,7 @@ class OfferReplayOperator(HITLOperator):
             self.params[name] = value
         self.subject = f"Replay what {incident.pipeline} misses?"
         what = "\n".join(hidden(event.text) for event in news)
-        self.body = f"```\n{what}\n```\n[page]({page_path(incident.id)})"
+        self.body = f"{as_list(what)}\n[page]({page_path(incident.id)})"
         return super().execute(context)
 
 
