@@ -73,7 +73,9 @@ def write_down(layout: Layout, name: str) -> None:
 
 def site(name: str, now: datetime) -> SiteBeat:
     parts = (
-        PartitionLag(topic="readings", partition=n, position=90, end=100, oldest_waiting=now)
+        PartitionLag(
+            topic="readings", partition=n, position=90, end=100, oldest_waiting=now, newest_at=now
+        )
         for n in range(2)
     )
     return SiteBeat(

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from confluent_kafka import (
     TIMESTAMP_NOT_AVAILABLE,
     Consumer,
+    KafkaError,
     KafkaException,
     Message,
     TopicPartition,
@@ -24,15 +25,21 @@ log = logging.getLogger(__name__)
 
 # As timestamps, these ask for the ends of a partition.
 _END, _BEGINNING = -1, -2
+# The last offsets of a partition may be markers of transactions, which are no records.
+_TAIL = 4
 
 _LIGHT = {
     "enable.auto.commit": False,
     "enable.auto.offset.store": False,
     "allow.auto.create.topics": False,
     "auto.offset.reset": "earliest",
+    # Told where nothing more is to come, or markers at a partition's end would be waited behind.
+    "enable.partition.eof": True,
     # One record is wanted, never a backlog.
     "queued.min.messages": 1,
     "queued.max.messages.kbytes": 64,
+    # A partition whose queue was full a moment ago is not left alone for a second.
+    "fetch.queue.backoff.ms": 10,
     "max.partition.fetch.bytes": 1024,
     "fetch.wait.max.ms": 100,
     "reconnect.backoff.max.ms": 5_000,
@@ -70,6 +77,18 @@ class Broker:
         client.assign([TopicPartition(*part, offset) for part, offset in offsets.items()])
         try:
             return self._first_times(client, len(offsets))
+        finally:
+            client.unassign()
+
+    def newest_times(self, ends: Mapping[Partition, int]) -> dict[Partition, datetime]:
+        """The time of the last record before each end, where one comes in time."""
+        if not ends:
+            return {}
+        client = self._connect()
+        begins = [TopicPartition(*part, max(0, end - _TAIL)) for part, end in ends.items()]
+        client.assign(begins)
+        try:
+            return self._last_times(client, dict(ends))
         finally:
             client.unassign()
 
@@ -131,7 +150,40 @@ class Broker:
         return times
 
     def _keep_first(self, times: dict[Partition, datetime], record: Message) -> None:
-        kind, milliseconds = record.timestamp()
-        if kind != TIMESTAMP_NOT_AVAILABLE:
-            at = datetime.fromtimestamp(milliseconds / 1000, UTC)
-            times.setdefault((record.topic(), record.partition()), at)
+        if (at := _time_of(record)) is not None:
+            times.setdefault(_part_of(record), at)
+
+    def _last_times(
+        self, client: Consumer, ends: dict[Partition, int]
+    ) -> dict[Partition, datetime]:
+        """A partition is left at its end, which is the given one or where nothing more comes."""
+        times: dict[Partition, datetime] = {}
+        deadline_s = time.monotonic() + 1.0
+        while ends and time.monotonic() < deadline_s:
+            record = client.poll(0.1)
+            if record is None or (part := _part_of(record)) not in ends:
+                continue
+            if not record.error() and (at := _time_of(record)) is not None:
+                times[part] = at
+            if _is_at_end(record, ends[part]):
+                del ends[part]
+                client.incremental_unassign([TopicPartition(*part)])
+        return times
+
+
+def _part_of(record: Message) -> Partition:
+    return record.topic(), record.partition()
+
+
+def _time_of(record: Message) -> datetime | None:
+    kind, milliseconds = record.timestamp()
+    if kind == TIMESTAMP_NOT_AVAILABLE:
+        return None
+    return datetime.fromtimestamp(milliseconds / 1000, UTC)
+
+
+def _is_at_end(record: Message, end: int) -> bool:
+    error = record.error()
+    if error is not None:
+        return error.code() == KafkaError._PARTITION_EOF  # noqa: SLF001 - its name
+    return record.offset() >= end - 1

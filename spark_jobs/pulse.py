@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from millrace.core.errors import MillraceError
-from millrace.core.heartbeat import Heartbeat, Phase
+from millrace.core.heartbeat import Heartbeat, Phase, may_beat
 from millrace.core.job import JobSpec
 from millrace.core.store import SCHEME
 from millrace.state.mailbox import Mailbox
@@ -26,13 +27,15 @@ _FOLDER_INTERVAL_S, _BUCKET_INTERVAL_S = 2.0, 10.0
 class Pulse:
     job: JobSpec
     watches: list[SiteWatch]
-    # Longer without a sign from the main loop, and the heartbeat stops too.
-    patience_s: float = 30.0
+    clock_s: Callable[[], float] = time.monotonic
     _phase: Phase = Phase.STARTING
     _error: str = ""
-    _alive_at_s: float = field(default_factory=time.monotonic)
+    _alive_at_s: float = 0.0
     _stopped: threading.Event = field(default_factory=threading.Event)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        self.touch()
 
     def start(self) -> None:
         for watch in self.watches:
@@ -41,7 +44,7 @@ class Pulse:
 
     def touch(self) -> None:
         """The main loop goes on."""
-        self._alive_at_s = time.monotonic()
+        self._alive_at_s = self.clock_s()
 
     def say(self, phase: Phase, error: str = "") -> None:
         """Tell a change at once."""
@@ -61,7 +64,8 @@ class Pulse:
 
     def _run(self) -> None:
         while not self._stopped.wait(self._interval_s):
-            if time.monotonic() - self._alive_at_s < self.patience_s:
+            quiet = timedelta(seconds=self.clock_s() - self._alive_at_s)
+            if may_beat(self._phase, quiet):
                 with self._lock:
                     self._write()
 

@@ -12,7 +12,15 @@ from confluent_kafka import KafkaException
 
 from millrace.core.errors import MillraceError
 from millrace.core.heartbeat import SiteBeat
-from millrace.core.lag import Bounds, Partition, Throughput, measure, start_positions, waiting
+from millrace.core.lag import (
+    Bounds,
+    Partition,
+    Throughput,
+    measure,
+    moved_ends,
+    start_positions,
+    waiting,
+)
 from millrace.core.tally import Tally
 from millrace.state.checkpoint import Checkpoint
 from spark_jobs.broker import Broker
@@ -30,10 +38,14 @@ class SiteWatch:
     throughput: Throughput
     tally: Tally = field(default_factory=Tally)
     interval_s: float = 2.0
+    # A record is fetched for it from each partition that grew.
+    newest_interval_s: float = 10.0
     _stopped: threading.Event = field(default_factory=threading.Event)
     _bounds: dict[Partition, Bounds] = field(default_factory=dict)
     _positions: dict[Partition, int] = field(default_factory=dict)
     _oldest: dict[Partition, tuple[int, datetime]] = field(default_factory=dict)
+    _newest: dict[Partition, tuple[int, datetime]] = field(default_factory=dict)
+    _newest_next_s: float = 0.0
     _beat: SiteBeat | None = None
 
     def start(self) -> None:
@@ -71,7 +83,9 @@ class SiteWatch:
         self._advance(start_positions(self.checkpoint.offsets(batch), self._bounds))
         if reachable:
             self._find_oldest()
-        oldest = {part: time for part, (_, time) in self._oldest.items()}
+            self._find_newest(time.monotonic())
+        oldest = {part: at for part, (_, at) in self._oldest.items()}
+        newest = {part: at for part, (_, at) in self._newest.items()}
         return SiteBeat(
             site=self.site,
             batch=batch,
@@ -79,7 +93,7 @@ class SiteWatch:
             rows_total=self.throughput.total,
             last_batch_at=self.checkpoint.committed_at(batch),
             reachable=reachable,
-            partitions=measure(self._positions, self._bounds, oldest),
+            partitions=measure(self._positions, self._bounds, oldest, newest),
             refused=self.tally.refused(),
             broken=self.tally.broken(),
         )
@@ -99,3 +113,15 @@ class SiteWatch:
             log.debug("site %s: no record read: %s", self.site, error)
             found = {}
         self._oldest = known | {p: (wanted[p], at) for p, at in found.items()}
+
+    def _find_newest(self, now_s: float) -> None:
+        if now_s < self._newest_next_s:
+            return
+        self._newest_next_s = now_s + self.newest_interval_s
+        ends = moved_ends(self._bounds, {part: end for part, (end, _) in self._newest.items()})
+        try:
+            found = self.broker.newest_times(ends)
+        except KafkaException as error:
+            log.debug("site %s: no newest record read: %s", self.site, error)
+            return
+        self._newest |= {part: (ends[part], at) for part, at in found.items()}

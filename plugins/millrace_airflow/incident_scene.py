@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from millrace.core.errors import MillraceError
 from millrace.core.incident_page import Scene
 from millrace.core.layout import Layout
-from millrace.core.pipeline import PipelineSpec
 from millrace.core.quality.task import QualityResult
 from millrace.core.quality.verdict import Outcome
-from millrace.specs.runners import load_runner
 from millrace.state.files import read_text
 from millrace_airflow.deployment import read_alone
 from millrace_airflow.fleet.sight import Sight
@@ -22,12 +19,13 @@ def look(layout: Layout, pipeline: str, now: datetime, airflow: str) -> Scene:
     spec = read_alone(layout, pipeline)
     if spec is None:
         return Scene(at=now, airflow=airflow)
+    sight = Sight(layout)
     return Scene(
         at=now,
         airflow=airflow,
-        page=Sight(layout).page(spec),
+        page=sight.page(spec),
         failed=_failed(layout, pipeline),
-        log=_log(layout, spec),
+        log=sight.log(spec, _LOG_LINES),
     )
 
 
@@ -35,10 +33,3 @@ def _failed(layout: Layout, pipeline: str) -> tuple[Outcome, ...]:
     text = read_text(layout.quality(pipeline) / "latest" / "result.json")
     outcomes = QualityResult.model_validate_json(text).outcomes if text else ()
     return tuple(one for one in outcomes if not one.passed)
-
-
-def _log(layout: Layout, spec: PipelineSpec) -> tuple[str, ...]:
-    try:
-        return tuple(load_runner(spec.runner, layout).log_tail(spec.name, _LOG_LINES))
-    except MillraceError as error:
-        return (f"the log cannot be read: {error}",)

@@ -14,6 +14,7 @@ from millrace.core.errors import MillraceError, TransientError
 from millrace.core.layout import Layout
 from millrace.settings import layout_here
 from millrace_airflow.deployment import Deployment, read_or_recall, recall
+from millrace_airflow.ended import SIGN
 from millrace_airflow.ensure import BudgetUsedUpError, Keeper, utc_now
 from millrace_airflow.holdoff import begins_at
 from millrace_airflow.host import AirflowException, AirflowFailException
@@ -119,6 +120,7 @@ class SuperviseOperator(PipelineOperator):
     def execute(self, context: Context) -> None:
         ends_at = utc_now() + self.shift
         self.log.info("watching until %s, or until a file changes", ends_at)
+        context["ti"].xcom_push(key=SIGN, value=True)
         deployment = self.deployment()
         poll_s = REMOTE_POLL_S if deployment.pipeline.is_remote else POLL_S
         trigger = JobTrigger(self.pipeline, deployment.digest, ends_at.isoformat(), poll_s)

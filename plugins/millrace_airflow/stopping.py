@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import AsyncIterator
 from contextlib import suppress
@@ -10,12 +11,17 @@ from typing import Any
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
-from millrace_airflow.ended import was_ended
+from millrace_airflow.ended import was_ended, was_taken_away
 from millrace_airflow.host import TELLS_TRIGGERS
+
+log = logging.getLogger(__name__)
 
 
 class StoppingTrigger(BaseTrigger):
     """Subclasses say how to look and how to stop; both may take their time."""
+
+    # Whether its task pushes a sign, by which one that was taken away can be told.
+    has_sign = False
 
     def __init__(self, poll_s: float) -> None:
         super().__init__()
@@ -49,12 +55,18 @@ class StoppingTrigger(BaseTrigger):
             await asyncio.sleep(self.poll_s)
 
     async def on_kill(self) -> None:
-        self._stopping = asyncio.create_task(asyncio.to_thread(self._stop))
+        self._stopping = asyncio.create_task(self._stop_unless_taken_away())
         await asyncio.shield(self._stopping)
+
+    async def _stop_unless_taken_away(self) -> None:
+        if self.has_sign and self.task_instance and await was_taken_away(self.task_instance):
+            log.warning("its task is gone from Airflow's database; what it watched goes on")
+            return
+        await asyncio.to_thread(self._stop)
 
     async def _stop_if_ended(self) -> None:
         if await was_ended(self.task_instance):
-            await asyncio.to_thread(self._stop)
+            await self._stop_unless_taken_away()
 
     async def cleanup(self) -> None:
         """Never stops anything; waits for the stop that a person asked for, to tell its end.

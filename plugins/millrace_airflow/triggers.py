@@ -22,6 +22,8 @@ POLL_S, REMOTE_POLL_S = 2.0, 10.0
 class JobTrigger(StoppingTrigger):
     """Watches a job for one shift. Marking the task failed (or clearing it) stops the job."""
 
+    has_sign = True
+
     def __init__(self, pipeline: str, digest: str, ends_at: str, poll_s: float = POLL_S) -> None:
         super().__init__(poll_s)
         self.pipeline = pipeline
@@ -46,6 +48,8 @@ class JobTrigger(StoppingTrigger):
 
 class BudgetTrigger(JobTrigger):
     """Waits until a job whose restarts are used up may be started again."""
+
+    has_sign = False
 
     def see(self) -> Event | None:
         return self._watch.may_start()

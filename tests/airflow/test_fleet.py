@@ -27,6 +27,7 @@ from millrace.state.mailbox import Mailbox
 from millrace_airflow import deployment
 from millrace_airflow.fleet import api
 from tests.airflow.conftest import PIPELINE
+from tests.airflow.fakes import InMemoryRunner
 
 
 @pytest.fixture
@@ -40,7 +41,9 @@ def client(database: None, layout: Layout) -> Iterator[TestClient]:
 
 def write_down(layout: Layout, name: str) -> None:
     now = datetime.now(UTC)
-    part = PartitionLag(topic="t", partition=0, position=90, end=100, oldest_waiting=now)
+    part = PartitionLag(
+        topic="t", partition=0, position=90, end=100, oldest_waiting=now, newest_at=now
+    )
     site = SiteBeat(
         site="plant-a",
         batch=1,
@@ -109,6 +112,7 @@ def test_a_pipelines_page_has_its_partitions_and_events(client: TestClient) -> N
     assert answer["may_operate"] is False
     (part,) = answer["page"]["parts"]
     assert (part["site"], part["position"], part["waiting"]) == ("plant-a", 90, 10)
+    assert datetime.fromisoformat(part["newest_at"]) <= datetime.now(UTC)
     (event,) = answer["page"]["events"]
     assert event["condition"] == "healthy"
 
@@ -149,6 +153,16 @@ def test_refused_messages_are_shown_with_their_reasons(client: TestClient, layou
     assert (shown["offset"], shown["reasons"], shown["value"]) == (7, ["no schema 9"], "{")
 
 
+def test_the_end_of_a_jobs_log_is_shown_without_secrets(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = ["line 1", "password=its-secret"]
+    monkeypatch.setattr(InMemoryRunner, "log_tail", lambda *_: lines)
+    answer = client.get("/api/pipelines/temperature/log", headers=signed_in("VIEWER"))
+    assert answer.headers["Content-Type"].startswith("text/plain")
+    assert answer.text == "line 1\npassword=***"
+
+
 def test_the_result_page_may_run_nothing(client: TestClient, layout: Layout) -> None:
     latest = layout.quality("temperature") / "latest"
     latest.mkdir(parents=True)
@@ -172,18 +186,39 @@ def test_files_that_did_not_change_are_not_read_again(
     assert [file.name for file in read] == ["other.yaml"]
 
 
+def write_incident(layout: Layout, name: str, hour: int = 0) -> None:
+    at = datetime(2026, 1, 1, hour, tzinfo=UTC)
+    event = make_event(Kind.GAP_FOUND, name, at, "5 are missing", site="plant-a")
+    (incident,) = gather((), [event], run="its-run")
+    store = Incidents(layout.incidents)
+    store.write(incident)
+    store.write_page(incident.id, f"<p>{name}</p>")
+
+
+def test_the_newest_incidents_are_listed_to_who_may_see_their_pipelines(
+    client: TestClient, layout: Layout
+) -> None:
+    viewer = signed_in("VIEWER")
+    assert client.get("/api/incidents", headers=viewer).json() == []
+    for hour in range(22):
+        write_incident(layout, "temperature", hour)
+    write_incident(layout, "hidden", 23)
+    listed = client.get("/api/incidents", headers=viewer).json()
+    assert [line["at"][11:13] for line in listed] == [f"{hour:02}" for hour in range(21, 1, -1)]
+    newest = listed[0]
+    assert (newest["kind"], newest["pipeline"]) == ("gap found", "temperature")
+    assert (newest["sites"], newest["run"]) == (["plant-a"], "its-run")
+    assert client.get(f"/api/incidents/{newest['id']}", headers=viewer).text == "<p>temperature</p>"
+
+
 def test_an_incident_is_shown_to_who_may_see_its_pipeline(
     client: TestClient, layout: Layout
 ) -> None:
-    store = Incidents(layout.incidents)
     for name in ("temperature", "hidden"):
-        event = make_event(Kind.GAP_FOUND, name, datetime(2026, 1, 1, tzinfo=UTC), "5 are missing")
-        (incident,) = gather((), [event])
-        store.write(incident)
-        store.write_page(incident.id, f"<p>{name}</p>")
+        write_incident(layout, name)
     path = "/api/incidents/20260101T000000.000-gap-found-"
-    answer = client.get(f"{path}temperature", headers=signed_in("VIEWER"))
+    answer = client.get(f"{path}temperature-plant-a", headers=signed_in("VIEWER"))
     assert answer.text == "<p>temperature</p>"
     assert answer.headers["Content-Security-Policy"].startswith("default-src 'none'")
-    for other in (f"{path}hidden", f"{path}other", "/api/incidents/..%2Ftemperature"):
+    for other in (f"{path}hidden-plant-a", f"{path}other", "/api/incidents/..%2Ftemperature"):
         assert client.get(other, headers=signed_in("VIEWER")).status_code == 404

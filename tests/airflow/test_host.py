@@ -13,10 +13,11 @@ from airflow import __version__
 from airflow.providers.standard.triggers.temporal import DateTimeTrigger
 from airflow.sdk import BaseOperator
 from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
+from airflow.sdk.execution_time.xcom import XCom
 
 from millrace.core.layout import Layout
 from millrace_airflow import host
-from millrace_airflow.ended import was_ended
+from millrace_airflow.ended import was_ended, was_taken_away
 from millrace_airflow.ensure import utc_now
 from millrace_airflow.host import AirflowFailException, TaskDeferred
 from millrace_airflow.mark_operators import ApprovalOperator, MarkOperator
@@ -97,3 +98,34 @@ def test_only_a_task_that_waits_no_more_was_ended(
 ) -> None:
     monkeypatch.setattr(RuntimeTaskInstance, "get_task_states", answer)
     assert asyncio.run(was_ended(TASK)) is ended
+
+
+@pytest.mark.parametrize(
+    ("answer", "sign", "taken_away"),
+    [
+        (lambda **_: {}, None, True),
+        (lambda **_: {"r": {"supervise": None}}, None, True),
+        (lambda **_: {"r": {"supervise": "scheduled"}}, None, True),
+        (lambda **_: {"r": {"supervise": None}}, True, False),
+        (lambda **_: {"r": {"supervise": "queued"}}, True, False),
+        (lambda **_: {"r": {"supervise": "failed"}}, None, False),
+        (lambda **_: {"r": {"supervise": "success"}}, None, False),
+        (no_answer, None, False),
+    ],
+    ids=[
+        "gone",
+        "made anew",
+        "to run",
+        "cleared",
+        "to run again",
+        "failed",
+        "success",
+        "no answer",
+    ],
+)
+def test_a_task_that_a_clean_took_is_told_from_one_that_a_person_ended(
+    monkeypatch: pytest.MonkeyPatch, answer: Callable[..., Any], sign: object, taken_away: bool
+) -> None:
+    monkeypatch.setattr(RuntimeTaskInstance, "get_task_states", answer)
+    monkeypatch.setattr(XCom, "get_one", lambda **_: sign)
+    assert asyncio.run(was_taken_away(TASK)) is taken_away

@@ -18,7 +18,7 @@ from millrace_airflow.triggers import BudgetTrigger, JobTrigger
 from tests.airflow.fakes import InMemoryRunner
 from tests.airflow.test_ensure import edit, keeper, use_up_the_budget
 
-CONTEXT: Any = SimpleNamespace()
+CONTEXT: Any = {"ti": SimpleNamespace(xcom_push=lambda **_: None)}
 
 
 def deploy() -> DeployOperator:

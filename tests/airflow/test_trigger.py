@@ -7,8 +7,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from pkgutil import resolve_name
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
 from airflow.triggers.base import BaseTrigger
 
 from millrace.core.errors import MillraceError
@@ -152,6 +155,24 @@ def test_a_kill_by_a_person_stops_the_job_for_good(layout: Layout) -> None:
 
     asyncio.run(act())
     assert InMemoryRunner.calls == ["start", "stop"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "calls"),
+    [({}, ["start"]), ({"r": {"supervise": "failed"}}, ["start", "stop"])],
+    ids=["taken away", "marked"],
+)
+def test_a_task_that_a_clean_of_the_database_took_leaves_its_job_alone(
+    layout: Layout, monkeypatch: pytest.MonkeyPatch, rows: dict[str, Any], calls: list[str]
+) -> None:
+    monkeypatch.setattr(RuntimeTaskInstance, "get_task_states", lambda **_: rows)
+    keeper(layout).ensure()
+    watcher = trigger(layout)
+    watcher.task_instance = SimpleNamespace(
+        dag_id="pipeline.temperature", run_id="r", task_id="supervise"
+    )
+    asyncio.run(watcher.on_kill())
+    assert InMemoryRunner.calls == calls
 
 
 def test_a_kill_that_is_interrupted_is_carried_through(layout: Layout) -> None:

@@ -16,6 +16,9 @@ from tests.support import wait_until
 
 pytestmark = pytest.mark.timeout(900)
 
+# A column of a pipeline's partitions.
+LAST_MESSAGE = 7
+
 Take = Callable[[str], None]
 
 
@@ -35,7 +38,7 @@ def take(page: Page, request: pytest.FixtureRequest) -> Take:
     def take(name: str) -> None:
         if folder:
             folder.mkdir(parents=True, exist_ok=True)
-            page.screenshot(path=folder / f"{name}.png")
+            page.screenshot(path=folder / f"{name}.png", animations="disabled")
 
     return take
 
@@ -48,12 +51,23 @@ def await_state(page: Page, words: str) -> None:
     page.get_by_text(words, exact=True).first.wait_for()
 
 
+def test_an_incident_is_listed_with_its_page(up: Stack, page: Page, errors: list[str]) -> None:
+    words = "A trial, no need to get up"
+    assert up.millrace("incident", "temperature", words).returncode == 0
+    pages = up.home / "var" / "incidents"
+    wait_until(lambda: list(pages.glob("*/page.html")), 120, "its page")
+    open_fleet(page)
+    page.get_by_role("cell", name=words).wait_for()
+    with page.context.expect_page() as opened:
+        page.get_by_role("link", name="page", exact=True).click()
+    opened.value.get_by_role("heading", name="trial: temperature").wait_for()
+
+
 def test_stop_start_and_a_death_that_is_mended(
     up: Stack, page: Page, errors: list[str], take: Take
 ) -> None:
     open_fleet(page)
     await_state(page, "healthy")
-    take("fleet")
     page.get_by_role("button", name="Stop", exact=True).click()
     await_state(page, "stopped")
     assert up.job_processes() == []
@@ -67,6 +81,11 @@ def test_stop_start_and_a_death_that_is_mended(
     page.get_by_role("link", name="temperature").first.click()
     page.get_by_text("exit 137").first.wait_for()
     expect(page.get_by_role("heading", name="temperature").locator("..")).to_contain_text("healthy")
+    messages = page.get_by_role("row").filter(has=page.get_by_role("link", name="plant-"))
+    expect(messages.filter(has_text="temperature-data")).to_have_count(4)
+    last = [row.get_by_role("cell").nth(LAST_MESSAGE) for row in messages.all()]
+    for cell in last:
+        expect(cell).to_contain_text("ago")
     take("pipeline")
 
 
@@ -94,6 +113,9 @@ def test_a_replay_from_its_form_to_its_result(
     page.get_by_text("added").first.wait_for()
     take("added")
     assert [up.bronze()[row] for row in lost()] == [1] * 5
+    open_fleet(page)
+    await_state(page, "healthy")
+    take("fleet")
 
 
 def asks(replays: Airflow) -> bool:

@@ -18,9 +18,11 @@ from deltalake import DeltaTable, QueryBuilder
 
 from millrace.core.cluster import PORTS_NEEDED as CLUSTER_PORTS
 from millrace.core.object_store import PORTS_NEEDED as STORE_PORTS
-from tests.support import free_ports
+from tests.support import STACK_PORTS, free_ports
 
 SITES = ("plant-a", "plant-b")
+# Of three brokers, and of one that may be added.
+CENTRE_PORTS = 12
 # A user's shell has none of these; the make that runs the tests does.
 _NOT_INHERITED = {"MILLRACE_HOME", "MAKEFLAGS", "MAKELEVEL", "MFLAGS"}
 Json = dict[str, Any]
@@ -44,13 +46,20 @@ class Stack:
     def copied(cls, source: Path, home: Path) -> Stack:
         copy_checkout(source, home)
         stack = cls(home)
-        first = free_ports(7 + STORE_PORTS + CLUSTER_PORTS)
+        first = free_ports(12 + STORE_PORTS + CLUSTER_PORTS + CENTRE_PORTS, STACK_PORTS)
         ports = {"airflow_port": first + 6, "store_port": first + 7}
         ports["cluster_port"] = ports["store_port"] + STORE_PORTS
+        gateways = ports["cluster_port"] + CLUSTER_PORTS + CENTRE_PORTS
+        ports["registry_port"] = gateways + 4
+        stack.edit("dags/sites/plant-a.yaml", "port: 19096", f"port: {gateways}")
+        stack.edit("dags/sites/plant-b.yaml", "port: 19196", f"port: {gateways + 2}")
         own = "\n".join(f"{name}: {port}" for name, port in ports.items())
         stack.edit("infra/local.yaml", "airflow_port: 8080", own)
         stack.edit("dags/sites/plant-a.yaml", "127.0.0.1:19092", f"127.0.0.1:{first}")
         stack.edit("dags/sites/plant-b.yaml", "127.0.0.1:19192", f"127.0.0.1:{first + 3}")
+        for number in range(0, CENTRE_PORTS - 3, 3):
+            port = ports["cluster_port"] + CLUSTER_PORTS + number
+            stack.edit("dags/clusters/centre.yaml", str(19292 + number), str(port))
         return stack
 
     def edit(self, file: str, old: str, new: str) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from functools import partial
 
 import psutil
@@ -14,7 +15,7 @@ import pytest
 
 from millrace.local.supervisor import Supervisor
 from tests.e2e import stand_ins
-from tests.e2e.stack import Stack
+from tests.e2e.stack import Airflow, Stack
 from tests.e2e.stand_ins import is_watched, stop
 from tests.support import wait_until
 
@@ -172,3 +173,39 @@ def test_clears_and_marks_at_once_end_as_the_last_of_them_asked(pair: Pair) -> N
     airflow.pause(paused=False)
     wait_until(partial(is_watched, pair.stack, pair.busy), BACK_S, "running and watched")
     assert not pair.doubled()
+
+
+# Airflow refuses to clean what it has parsed since.
+CLEANED_S = 90
+CLEAN = (
+    "SPT_NOENV=1 AIRFLOW_HOME=var/airflow PYTHONPATH=. .venv/bin/airflow db clean --yes"
+    " --skip-archive --clean-before-timestamp "
+)
+
+
+def test_a_clean_of_all_tables_that_takes_a_shift_harms_no_job(pair: Pair) -> None:
+    """Its task and its trigger go, and those of the patrol and of the watchers for incidents."""
+    stack, airflow = pair.stack, pair.stack.airflow()
+    (driver,), began = stack.job_processes(), began_at(airflow, "supervise")
+    wait_until(lambda: seconds_since(began) > CLEANED_S, CLEANED_S, "a shift that is old enough")
+    before = datetime.now(UTC) - timedelta(seconds=CLEANED_S)
+    done = stack.call("sh", "-c", CLEAN + before.isoformat())
+    assert done.returncode == 0, done.stderr
+    wait_until(lambda: began_at(airflow, "supervise") > began, BACK_S, "another task")
+    wait_until(partial(is_watched, stack, "temperature"), BACK_S, "temperature watched")
+    assert [process.pid for process in stack.job_processes()] == [driver.pid]
+    incidents = stack.home / "var" / "incidents"
+    known = set(incidents.glob("*/page.html"))
+    assert stack.millrace("incident", "temperature", "A trial").returncode == 0
+    wait_until(lambda: set(incidents.glob("*/page.html")) - known, BACK_S, "an incident's page")
+
+
+def began_at(airflow: Airflow, task: str) -> datetime:
+    """Long ago, while it is not there or has not begun."""
+    found = airflow.client.get(airflow.task(task))
+    began = found.json()["start_date"] if found.is_success else None
+    return datetime.fromisoformat(began) if began else datetime.min.replace(tzinfo=UTC)
+
+
+def seconds_since(moment: datetime) -> float:
+    return (datetime.now(UTC) - moment).total_seconds()

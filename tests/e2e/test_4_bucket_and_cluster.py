@@ -1,4 +1,4 @@
-"""The same stack by two words more: its tables in a bucket, its jobs on a Spark cluster."""
+"""The same stack by words more: tables in a bucket, jobs on a Spark cluster, a registry."""
 
 from __future__ import annotations
 
@@ -14,17 +14,25 @@ TASK_TIMEOUT_S = 240
 @pytest.fixture(scope="module")
 def moved(stack: Stack, first_words: str) -> Stack:
     stack.make("down")
-    stack.make("up", "STORE=s3", "RUNNER=standalone")
+    stack.make("up", "STORE=s3", "RUNNER=standalone", "CENTRE=0", "REGISTRY=1")
     return stack
 
 
 def test_a_stack_comes_up_elsewhere_and_says_where(moved: Stack) -> None:
     seen = moved.status()
+    assert seen["relays"] == {}
     assert "s3a://" in seen["store"]
     names = {one["name"] for one in seen["processes"] if one["state"] == "running"}
-    assert {"object-store", "spark-master", "spark-worker-1", "spark-worker-2"} <= names
+    others = {"object-store", "schema-registry", "spark-master", "spark-worker-1", "spark-worker-2"}
+    assert others <= names
     tables = seen["pipelines"]["temperature"]["tables"]
     assert all(table.startswith("s3a://") for table in tables.values())
+
+
+def test_the_registry_has_every_schema_when_the_stack_is_up(moved: Stack) -> None:
+    listed = moved.asked("schema", "list")
+    assert [one["in_registry"] for one in listed] == [True] * len(listed)
+    assert "temperature-data" in {one["topic"] for one in listed}
 
 
 def test_a_killed_job_goes_on_from_its_checkpoint_in_the_bucket(moved: Stack) -> None:

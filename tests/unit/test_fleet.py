@@ -19,7 +19,12 @@ SPEC = PipelineSpec(
     name="temperature", sites="all", topics=("t",), format="json", table="temperature"
 )
 PART = PartitionLag(
-    topic="t", partition=0, position=90, end=100, oldest_waiting=NOW - timedelta(seconds=3)
+    topic="t",
+    partition=0,
+    position=90,
+    end=100,
+    oldest_waiting=NOW - timedelta(seconds=3),
+    newest_at=NOW - timedelta(seconds=1),
 )
 
 
@@ -112,6 +117,7 @@ def test_a_page_has_its_partitions_and_the_newest_event_first() -> None:
     now = beat(site("plant-a", refused=5), site("plant-b", refused=2))
     page = make_page(make_card(SPEC, (), now, book, NOW), now, book, {})
     assert [(part.site, part.waiting) for part in page.parts] == [("plant-a", 10), ("plant-b", 10)]
+    assert page.parts[0].newest_at == NOW - timedelta(seconds=1)
     assert [note.condition for note in page.events] == [Condition.HEALTHY, Condition.STARTING]
     assert page.refused == {"decode": 7}
 

@@ -139,6 +139,12 @@ def test_every_kind_has_a_page_that_says_what_to_do(kind: Kind) -> None:
         assert not step.path or f'href="https://airflow{step.path}"' in page
 
 
+def test_a_relay_has_no_page_of_a_pipeline() -> None:
+    steps = advise(incident(Kind.RELAY_HALTED))
+    assert [step.path for step in steps] == [None, None]
+    assert steps[1].command == "millrace relay p --accept-loss SITE/TOPIC/PARTITION"
+
+
 def test_what_came_from_elsewhere_is_text_and_never_markup() -> None:
     evil = "<script>alert(1)</script>"
     journal = Journal().noting(NOW, Condition.DEAD, evil)

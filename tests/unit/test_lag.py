@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -13,6 +13,7 @@ from millrace.core.lag import (
     Throughput,
     batch_rows,
     measure,
+    moved_ends,
     parse_offsets,
     start_after,
     start_positions,
@@ -34,7 +35,7 @@ def test_a_partition_never_read_begins_at_its_oldest_record() -> None:
 
 def test_what_was_read_counts_also_where_the_broker_never_answered() -> None:
     positions = start_positions({P0: 7}, {})
-    (part,) = measure(positions, {}, {})
+    (part,) = measure(positions, {}, {}, {})
     assert (part.position, part.end, part.records) == (7, 7, 0)
 
 
@@ -45,9 +46,34 @@ def test_only_partitions_with_records_left_wait() -> None:
 
 def test_lag_is_the_distance_to_the_broker_end() -> None:
     bounds = {P0: Bounds(0, 10), P1: Bounds(0, 5)}
-    first, second = measure({P1: 5, P0: 4}, bounds, {P0: NOON})
+    first, second = measure({P1: 5, P0: 4}, bounds, {P0: NOON}, {P1: NOON})
     assert (first.partition, first.records, first.oldest_waiting) == (0, 6, NOON)
     assert (second.partition, second.records, second.oldest_waiting) == (1, 0, None)
+    assert (first.newest_at, second.newest_at) == (NOON, NOON)
+
+
+def test_what_waits_is_never_newer_than_the_newest_message() -> None:
+    bounds, later = {P0: Bounds(0, 10)}, NOON + timedelta(seconds=5)
+    for oldest, newest in ((NOON, later), (later, NOON)):
+        (part,) = measure({P0: 4}, bounds, {P0: oldest}, {P0: newest})
+        assert (part.oldest_waiting, part.newest_at) == (oldest, later)
+
+
+@pytest.mark.parametrize(
+    ("held", "seen", "asked"),
+    [
+        (Bounds(0, 10), {}, {P0: 10}),
+        (Bounds(0, 10), {P0: 10}, {}),
+        (Bounds(0, 11), {P0: 10}, {P0: 11}),
+        (Bounds(0, 3), {P0: 10}, {P0: 3}),
+        (Bounds(10, 10), {}, {}),
+    ],
+    ids=["never seen", "stands", "grew", "made anew", "empty"],
+)
+def test_the_newest_record_is_looked_for_where_an_end_moved(
+    held: Bounds, seen: dict, asked: dict
+) -> None:
+    assert moved_ends({P0: held}, seen) == asked
 
 
 def test_a_new_checkpoint_begins_behind_what_the_table_has() -> None:

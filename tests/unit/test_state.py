@@ -49,6 +49,20 @@ def test_a_heartbeat_reads_as_written(tmp_path: Path) -> None:
     assert box.read_heartbeat() == beat
 
 
+def test_a_heartbeat_of_an_earlier_release_is_read(tmp_path: Path) -> None:
+    """A job goes on while what watches it is renewed."""
+    part = '{"topic": "t", "partition": 0, "position": 4, "end": 9, "oldest_waiting": null}'
+    (tmp_path / "heartbeat.json").write_text(
+        '{"pipeline": "t", "generation": 3, "fingerprint": "f", "phase": "running",'
+        ' "at": "2026-01-01T00:00:00Z", "error": "", "sites": [{"site": "plant-a", "batch": 1,'
+        ' "rows_per_s": 1, "rows_total": 1, "last_batch_at": null, "reachable": true,'
+        f' "refused": {{}}, "broken": {{}}, "partitions": [{part}]}}]}}'
+    )
+    beat = Mailbox(tmp_path).read_heartbeat()
+    assert beat is not None
+    assert (beat.lag_records, beat.sites[0].partitions[0].newest_at) == (5, None)
+
+
 def test_a_damaged_heartbeat_is_no_heartbeat(tmp_path: Path) -> None:
     (tmp_path / "heartbeat.json").write_text('{"pipeline": "t"')
     assert Mailbox(tmp_path).read_heartbeat() is None

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from millrace.core.condition import Condition, Observation, backoff
-from millrace.core.heartbeat import Heartbeat, PartitionLag, Phase, SiteBeat
+from millrace.core.heartbeat import Heartbeat, PartitionLag, Phase, SiteBeat, may_beat
 from millrace.core.job import JobState, JobStatus
 from millrace.core.pipeline import Supervise
 from millrace.core.supervision import Action, Decision, Start, decide
@@ -154,6 +154,28 @@ TABLE = {
         Condition.STARTING,
         Action.KEEP,
         "no batch yet",
+    ),
+    "starts on a busy machine": (
+        seen(JobState.RUNNING, since=ago(minutes=4)),
+        Condition.STARTING,
+        Action.KEEP,
+        "no batch yet",
+    ),
+    "starts for longer than a JVM takes anywhere": (
+        seen(JobState.RUNNING, since=ago(minutes=5, seconds=1)),
+        Condition.STALE,
+        Action.RESTART,
+        "no heartbeat for 301 s",
+    ),
+    "fell silent while it started": (
+        seen(
+            JobState.RUNNING,
+            since=ago(minutes=2),
+            heartbeat=beat(ago(seconds=61), phase=Phase.STARTING),
+        ),
+        Condition.STALE,
+        Action.RESTART,
+        "no heartbeat for 61 s",
     ),
     "back again, and has a backlog to begin with": (
         seen(
@@ -394,3 +416,19 @@ def test_a_trend_forgets_a_former_generation() -> None:
     old = trend_of(WAITING, WAITING, over=6 * MINUTES)
     new = follow(old, beat(NOW, 4, "", WAITING), NOW)
     assert new.stuck_sites(NOW, timedelta(0)) == ()
+
+
+@pytest.mark.parametrize(
+    ("phase", "quiet_s", "beats"),
+    [
+        (Phase.STARTING, 299, True),
+        (Phase.STARTING, 300, False),
+        (Phase.RUNNING, 29, True),
+        (Phase.RUNNING, 30, False),
+        (Phase.STOPPING, 30, False),
+    ],
+)
+def test_a_heartbeat_ends_with_its_main_loop_but_waits_for_a_jvm(
+    phase: Phase, quiet_s: float, *, beats: bool
+) -> None:
+    assert may_beat(phase, timedelta(seconds=quiet_s)) is beats

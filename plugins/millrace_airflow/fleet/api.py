@@ -13,11 +13,12 @@ from typing import Annotated, Any
 from airflow.api_fastapi.app import get_auth_manager
 from airflow.api_fastapi.core_api.security import GetUserDep, get_user
 from fastapi import Depends, FastAPI, HTTPException
-from fastapi.responses import HTMLResponse, Response
+from fastapi.responses import HTMLResponse, PlainTextResponse, Response
 
 from millrace.core.errors import MillraceError
 from millrace.core.event import EVENT_ID
 from millrace.core.fleet import Card, Page
+from millrace.core.fleet_incidents import IncidentLine
 from millrace.core.fleet_site import SitePage
 from millrace.core.html import POLICY
 from millrace.core.model import Frozen
@@ -29,6 +30,7 @@ from millrace_airflow.fleet.sight import Sight
 PREFIX = "/fleet"
 _NAME = re.compile(r"[a-z0-9-]+")
 _NAME_OF_INCIDENT = re.compile(EVENT_ID)
+_LOG_LINES = 300
 _SCRIPT = Path(__file__).with_name("fleet.js")
 
 
@@ -109,6 +111,17 @@ def quality(name: str, specs: Visible) -> HTMLResponse:
     if text is None:
         raise HTTPException(404, f"pipeline {name!r} was not judged yet")
     return HTMLResponse(text, headers={"Content-Security-Policy": POLICY})
+
+
+@app.get("/api/pipelines/{name}/log")
+def log(name: str, specs: Visible) -> PlainTextResponse:
+    return PlainTextResponse("\n".join(_sight().log(_named(specs, name), _LOG_LINES)))
+
+
+@app.get("/api/incidents")
+def incidents(specs: Visible) -> tuple[IncidentLine, ...]:
+    """The newest, of pipelines that this user may see."""
+    return _sight().incidents(specs)
 
 
 @app.get("/api/incidents/{incident_id}")

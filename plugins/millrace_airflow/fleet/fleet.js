@@ -12,6 +12,10 @@
     dead: "red", "crash loop": "red", "given up": "red", fenced: "red",
   };
 
+  const HELP = "Behind: the age of the oldest message that cannot be read in the tables yet. One batch writes"
+    + " bronze, silver and quarantine, so all are as fresh. Last message: the newest that the site's broker has,"
+    + " looked for every ten seconds.";
+
   // --- asking -------------------------------------------------------------------------------
 
   async function ask(path, options) {
@@ -79,6 +83,7 @@
   }
 
   const age = (time) => (time ? span(Math.max(0, (Date.now() - Date.parse(time)) / 1000)) : "-");
+  const utc = (time) => `${new Date(time).toISOString().slice(0, 19).replace("T", " ")} UTC`;
   const ago = (time) => (time ? `${age(time)} ago` : "-");
 
   function summary(count, bad) {
@@ -171,7 +176,24 @@
           ago(card.maintained_at),
           h(Link, { to: `/dags/${card.dag_id}/runs` }, "runs"),
           h(Buttons, { card, mayOperate: may.has(card.name), onDone: look }),
-        ] })))));
+        ] })))),
+      h(Incidents));
+  }
+
+  function incidentRow(one) {
+    const page = `/fleet/api/incidents/${one.id}`;
+    const run = `/dags/incident/runs/${encodeURIComponent(one.run)}`;
+    return [utc(one.at), one.events > 1 ? `${one.kind} (${one.events} times)` : one.kind,
+      h(Link, { to: `?pipeline=${one.pipeline}` }, one.pipeline), one.sites.join(", ") || "-", one.text,
+      h(HStack, { gap: 2 }, h("a", { href: page, target: "_blank", rel: "noreferrer" }, "page"),
+        one.run && h(Link, { to: run }, "run"))];
+  }
+
+  function Incidents() {
+    const { data, error } = usePolled("/fleet/api/incidents");
+    return h(Box, null, data && h(Section, { title: "Newest incidents",
+      names: ["When", "Kind", "Pipeline", "Site", "What", "Look at"], rows: data.map(incidentRow) }),
+    h(Problem, { error }));
   }
 
   // --- one pipeline ---------------------------------------------------------------------------
@@ -219,17 +241,20 @@
         h(Figure, { label: "Quality", value: h(Verdict, { card }) }),
         h(Figure, { label: "Last batch", value: ago(card.last_batch_at) }),
         h(Figure, { label: "Generation", value: number(card.generation) })),
+      h(Text, { color: "fg.muted", fontSize: "xs", mt: 2 }, HELP),
       h(Section, { title: "Partitions", names: ["Site", "Topic", "Partition", "Read up to", "Broker's end", "Waiting",
-        "Oldest waiting", "Last batch", "Broker"],
+        "Oldest waiting", "Last message", "Last batch", "Broker"],
         rows: page.parts.map((part) => [h(Link, { to: `?site=${part.site}` }, part.site), part.topic, part.partition, number(part.position),
-          number(part.end), number(part.waiting), part.oldest_waiting ? ago(part.oldest_waiting) : "-",
+          number(part.end), number(part.waiting), ago(part.oldest_waiting), ago(part.newest_at),
           ago(part.last_batch_at), part.reachable ? "answers" : "away"]) }),
       h(Section, { title: "Quarantine, by stage, since the job began", names: ["Stage", "Rows"], rows: counts(page.refused) }),
       h(Section, { title: "Rules broken", names: ["Rule", "Rows"], rows: counts(page.broken) }),
       h(Refused, { name }),
       h(Section, { title: "What happened", names: ["When", "Condition", "Why"],
-        rows: page.events.map((note) => [new Date(note.at).toISOString().slice(0, 19).replace("T", " ") + " UTC",
+        rows: page.events.map((note) => [utc(note.at),
           h(Badge, { colorPalette: COLOURS[note.condition] || "gray" }, note.condition), note.reason]) }),
+      h(Text, { mt: 5 }, h("a", { href: `/fleet/api/pipelines/${card.name}/log`, target: "_blank", rel: "noreferrer" },
+        "The end of the job's log"), ", ", h(Link, { to: `/dags/${card.dag_id}/runs` }, "runs of its DAG")),
       h(Section, { title: "Tables", names: ["Layer", "Where"], rows: Object.entries(page.tables) }));
   }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,8 +10,10 @@ from typing import Generic, TypeVar
 
 from millrace.core.errors import MillraceError, TransientError
 from millrace.core.fleet import Card, Page, Verdict, make_card, make_page
+from millrace.core.fleet_incidents import IncidentLine, list_incidents
 from millrace.core.fleet_site import SitePage, make_site_page
 from millrace.core.heartbeat import Heartbeat
+from millrace.core.incident_page import hidden
 from millrace.core.journal import Journal
 from millrace.core.layout import Layout
 from millrace.core.pipeline import PipelineSpec
@@ -21,6 +23,7 @@ from millrace.core.site import SiteSpec
 from millrace.core.status import tables_of
 from millrace.local.certificates import read_certificate
 from millrace.specs.loader import load_file, pipeline_files
+from millrace.specs.runners import load_runner
 from millrace.state.files import read_text
 from millrace.state.incidents import Incidents
 from millrace.state.mailbox import Mailbox
@@ -95,6 +98,17 @@ class Sight:
             return newest_refused(place, self.layout.bucket, _REFUSED_SHOWN)
         except NoTableError:  # none was refused so far, or the pipeline has bronze alone
             return []
+
+    def log(self, spec: PipelineSpec, lines: int) -> tuple[str, ...]:
+        """The end of its job's log, or why there is none to be had."""
+        try:
+            found = load_runner(spec.runner, self.layout).log_tail(spec.name, lines)
+        except MillraceError as error:
+            return (f"the log cannot be read: {error}",)
+        return tuple(hidden(line) for line in found)
+
+    def incidents(self, pipelines: Container[str]) -> tuple[IncidentLine, ...]:
+        return list_incidents(Incidents(self.layout.incidents).newest_first(), pipelines)
 
     def incident(self, incident_id: str) -> tuple[str, str] | None:
         """Whose it is, and its page."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from millrace.core.heartbeat import Heartbeat, Phase
+from millrace.core.heartbeat import START_PATIENCE, Heartbeat, Phase
 from millrace.core.job import JobState, JobStatus
 from millrace.core.pipeline import Supervise
 from millrace.core.trend import Trend
@@ -89,7 +89,7 @@ def _of_running(seen: Observation, policy: Supervise) -> Finding:
     if seen.is_outdated:
         return Finding(Condition.OUTDATED, "its files changed")
     silent_s = _silent_s(seen)
-    if silent_s > policy.stale_after.total_seconds():
+    if silent_s > _patience(seen, policy).total_seconds():
         text = f"no heartbeat for {silent_s:.0f} s, the process hangs"
         return Finding(Condition.STALE, text)
     well = Finding(Condition.HEALTHY, "running")
@@ -124,6 +124,13 @@ def _complaints(seen: Observation, policy: Supervise) -> Iterator[Finding]:
     if silent:
         text = f"no message came for longer than silent_after: {', '.join(silent)}"
         yield Finding(Condition.INPUT_SILENT, text)
+
+
+def _patience(seen: Observation, policy: Supervise) -> timedelta:
+    """A start that is cut short begins anew, and the machine is busier than before."""
+    if seen.own_beat is None:
+        return max(policy.stale_after, START_PATIENCE)
+    return policy.stale_after
 
 
 def _silent_s(seen: Observation) -> float:

@@ -24,6 +24,8 @@ class Kind(StrEnum):
     SITE_SILENT = "site silent"
     CRASH_LOOPING = "job crash-looping"
     GIVEN_UP = "job given up"
+    # Its `pipeline` is the relay.
+    RELAY_HALTED = "relay halted"
     # Of a kind of its own, or it would hide what is real in its page.
     TRIAL = "trial"
 

@@ -62,6 +62,7 @@ class SiteRow(Frozen):
     end: int
     waiting: int
     oldest_waiting: datetime | None
+    newest_at: datetime | None
     reachable: bool
     last_batch_at: datetime | None
 
@@ -153,6 +154,7 @@ def _rows(site: SiteBeat) -> list[SiteRow]:
             end=part.end,
             waiting=part.records,
             oldest_waiting=part.oldest_waiting,
+            newest_at=part.newest_at,
             reachable=site.reachable,
             last_batch_at=site.last_batch_at,
         )

@@ -24,6 +24,14 @@ class Phase(StrEnum):
 _ALIVE = {Phase.STARTING, Phase.RUNNING, Phase.STOPPING}
 # A living job beats every second or two; every ten, where its mailbox is in a bucket.
 _SILENT_AFTER = timedelta(seconds=30)
+# On a busy machine a JVM takes minutes to start, and its job has no main loop meanwhile.
+START_PATIENCE = timedelta(minutes=5)
+_LOOP_PATIENCE = timedelta(seconds=30)
+
+
+def may_beat(phase: Phase, quiet: timedelta) -> bool:
+    """Whether a job whose main loop gave no sign for so long may still be at work."""
+    return quiet < (START_PATIENCE if phase is Phase.STARTING else _LOOP_PATIENCE)
 
 
 class PartitionLag(Frozen):
@@ -34,6 +42,8 @@ class PartitionLag(Frozen):
     position: int
     end: int
     oldest_waiting: datetime | None = None
+    # The broker's time of its newest record, when it was last asked for it.
+    newest_at: datetime | None = None
 
     @property
     def records(self) -> int:

@@ -24,7 +24,8 @@ def advise(incident: Incident) -> tuple[Step, ...]:
         Step(text="How the pipeline is now", path=f"/plugin/fleet?pipeline={name}"),
         Step(text="What its supervision did", path=f"/dags/pipeline.{name}/runs"),
     )
-    return (*_STEPS[incident.kind](incident), *common)
+    is_pipelines = incident.kind is not Kind.RELAY_HALTED
+    return (*_STEPS[incident.kind](incident), *(common if is_pipelines else ()))
 
 
 def _quality(incident: Incident) -> Iterator[Step]:
@@ -74,6 +75,15 @@ def _loop(incident: Incident) -> Iterator[Step]:
     yield Step(text="Its whole log", command=f"less var/log/job-{incident.pipeline}.log")
 
 
+def _halted(incident: Incident) -> Iterator[Step]:
+    name = incident.pipeline
+    yield Step(text="How the relay is now, and what is halted", command="millrace status")
+    yield Step(
+        text="The other partitions go on. Once the cause is known, and a loss agreed to",
+        command=f"millrace relay {name} --accept-loss SITE/TOPIC/PARTITION",
+    )
+
+
 def _trial(_incident: Incident) -> Iterator[Step]:
     yield Step(text="Nothing is wrong: somebody tried whether this reaches you")
 
@@ -84,5 +94,6 @@ _STEPS: dict[Kind, Callable[[Incident], Iterator[Step]]] = {
     Kind.SITE_SILENT: _silent,
     Kind.CRASH_LOOPING: _loop,
     Kind.GIVEN_UP: _loop,
+    Kind.RELAY_HALTED: _halted,
     Kind.TRIAL: _trial,
 }

@@ -59,10 +59,18 @@ def waiting(positions: Offsets, bounds: Mapping[Partition, Bounds]) -> dict[Part
     }
 
 
+def moved_ends(bounds: Mapping[Partition, Bounds], seen: Offsets) -> dict[Partition, int]:
+    """Ends of partitions that have records, and whose end was another when it was last seen."""
+    return {
+        part: held.high for part, held in bounds.items() if held.low < held.high != seen.get(part)
+    }
+
+
 def measure(
     positions: Offsets,
     bounds: Mapping[Partition, Bounds],
     oldest: Mapping[Partition, datetime],
+    newest: Mapping[Partition, datetime],
 ) -> tuple[PartitionLag, ...]:
     """One line per partition; where the broker was never asked, its end is taken as reached."""
     return tuple(
@@ -72,9 +80,15 @@ def measure(
             position=position,
             end=bounds[part].high if part in bounds else position,
             oldest_waiting=oldest.get(part),
+            newest_at=_latest(newest.get(part), oldest.get(part)),
         )
         for part, position in sorted(positions.items())
     )
+
+
+def _latest(*moments: datetime | None) -> datetime | None:
+    """The newest record is asked for less often than the oldest that waits."""
+    return max((moment for moment in moments if moment), default=None)
 
 
 def batch_rows(begin: Offsets, end: Offsets) -> int | None:

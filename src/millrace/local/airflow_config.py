@@ -40,6 +40,8 @@ def render_airflow_config(
             "job_heartbeat_sec": 10,
             # A task whose worker was killed; longer than an api-server takes to start.
             "task_instance_heartbeat_timeout": 120,
+            # Tasks queued by a scheduler that died wait for it; Airflow's default is 300 s.
+            "orphaned_tasks_check_interval": 30,
             "catchup_by_default": False,
         },
         "dag_processor": {

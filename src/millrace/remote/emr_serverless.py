@@ -29,7 +29,7 @@ from millrace.core.remote_settings import EmrServerlessSettings
 from millrace.core.store import Bucket
 from millrace.remote.runner import RemoteRunner, Run
 from millrace.remote.setup import require
-from millrace.state.login import login_of
+from millrace.state.login import PATIENCE, login_of
 from millrace.state.objects import objects_at
 
 _EXIT_CODE = re.compile(r"ExitCode: (\d+)")
@@ -116,11 +116,7 @@ def _client(settings: EmrServerlessSettings, region: str) -> Any:
         region_name=region,
         endpoint_url=settings.endpoint,
         verify=str(settings.ca_file) if settings.ca_file else None,
-        config=Config(
-            connect_timeout=5,
-            read_timeout=20,
-            retries={"mode": "standard", "total_max_attempts": 3},
-        ),
+        config=Config(**PATIENCE),
         **login_of(settings.credentials_file),
     )
 

@@ -18,7 +18,7 @@ from millrace.core.errors import (
     StoreUnreachableError,
 )
 from millrace.core.store import Bucket
-from millrace.state.login import read_login
+from millrace.state.login import PATIENCE, read_login
 
 _CONFLICT, _PRECONDITION_FAILED, _SERVERS_FAULT = 409, 412, 500
 _NOT_FOUND = ("404", "NoSuchKey", "NoSuchBucket")
@@ -34,9 +34,7 @@ def client(bucket: Bucket) -> Any:
         region_name=bucket.region,
         verify=str(bucket.ca_file) if bucket.ca_file else None,
         config=Config(
-            connect_timeout=5,
-            read_timeout=20,
-            retries={"mode": "standard", "total_max_attempts": 3},
+            **PATIENCE,
             s3=style,
             # Stores other than AWS's do not all know the newer checksums.
             request_checksum_calculation="when_required",

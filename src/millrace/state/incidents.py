@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -19,8 +20,12 @@ class Incidents:
 
     def all(self) -> list[Incident]:
         """The oldest first; without those of an older version of Millrace."""
-        found = (self.read(folder.name) for folder in sorted(self._folder.glob("*/")))
-        return [one for one in found if one]
+        return list(self.newest_first())[::-1]
+
+    def newest_first(self) -> Iterator[Incident]:
+        """Reads no more of them than are taken."""
+        found = (self.read(name) for name in sorted(self._ids(), reverse=True))
+        return (one for one in found if one)
 
     def read(self, incident_id: str) -> Incident | None:
         text = read_text(self._folder / incident_id / _INCIDENT)
@@ -39,5 +44,8 @@ class Incidents:
         write_atomic(self._folder / incident_id / _PAGE, html)
 
     def forget_oldest(self) -> None:
-        for old in forgotten(folder.name for folder in self._folder.glob("*/")):
+        for old in forgotten(self._ids()):
             shutil.rmtree(self._folder / old, ignore_errors=True)
+
+    def _ids(self) -> list[str]:
+        return [folder.name for folder in self._folder.glob("*/")]

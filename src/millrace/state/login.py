@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import configparser
 from pathlib import Path
+from typing import Any
 
 from millrace.core.errors import MillraceError
 from millrace.core.store import Bucket
+
+# Of a client of AWS, or of what speaks like it.
+PATIENCE: dict[str, Any] = {
+    "connect_timeout": 5,
+    "read_timeout": 20,
+    "retries": {"mode": "standard", "total_max_attempts": 3},
+}
 
 
 def read_login(bucket: Bucket) -> dict[str, str]:
