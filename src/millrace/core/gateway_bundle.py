@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from millrace.core.kafka_client import as_properties, librdkafka_settings
 from millrace.core.provision import GATEWAY
 from millrace.core.site import SiteSpec
 
+CERTIFICATE, FIRST_FILE = "gateway.pem", "gateway.yaml"
 CA, SETTINGS, PASSWORD, README = "ca.pem", "client.properties", "password.properties", "README.txt"
 
 
@@ -28,18 +31,44 @@ def bundle_files(site: SiteSpec, ca: str, password: str) -> dict[str, str]:
     }
 
 
+def first_gateway(site: str, topics: Sequence[str]) -> dict[str, Any]:
+    """A file to begin with: lines from devices with certificates, and HTTPS with tokens."""
+    names = sorted(topics) or ["measurements"]
+    topic = names[0] if len(names) == 1 else {"field": "$.topic", "among": names}
+    tls = {"certificate": CERTIFICATE}
+    lines = {"kind": "tcp", "acknowledge": True, "tls": {**tls, "clients": CA}}
+    web = {"kind": "http", "tls": tls, "tokens": "tokens.txt"}
+    return {
+        "site": site,
+        "data": "/var/lib/millrace",
+        "inputs": [
+            {"name": "lines", "listen": "0.0.0.0:7001", "topic": topic, **lines},
+            {"name": "web", "listen": "0.0.0.0:7002", "topic": topic, **web},
+        ],
+        "status": {
+            "listen": "127.0.0.1:7003",
+            "certificate": CERTIFICATE,
+            "token": "status-token.txt",
+        },
+    }
+
+
 def _readme(site: SiteSpec) -> str:
     name = bundle_name(site.name)
     return f"""\
-The gateway of site {site.name} connects to {site.bootstrap} with these, as user {GATEWAY}, who may
-send to the site's topics and nothing else. {PASSWORD} is a secret: keep its rights (0600).
-
-To use it, beside the gateway:
+The gateway of site {site.name}, for a Debian 12 machine with python3-venv:
 
     tar xzf {name}.tar.gz
     cd {name}
-    kcat -F {SETTINGS} -F {PASSWORD} -L
+    sudo ./install.sh                  (--help: upgrade, remove; what it does and what stays)
 
-Both files are settings of librdkafka, a key and a value a line; {CA} is found from this folder.
-A new password makes a new bundle: unpack it over this one and restart the gateway.
+It takes lines by TLS at port 7001 and HTTPS at 7002, and shows how it does at 127.0.0.1:7003.
+Change that in /etc/millrace/gateway.yaml, then: systemctl restart millrace-gateway. Devices prove
+themselves by device.pem, or by the token in /etc/millrace/tokens.txt.
+
+It connects to {site.bootstrap} as user {GATEWAY}, who may send to the site's topics, read
+them, and nothing else. {PASSWORD}, gateway.pem and device.pem are secrets: keep their
+rights (0600). A new password makes a new bundle: install it over this one.
+
+To look at the broker: kcat -F {SETTINGS} -F {PASSWORD} -L
 """

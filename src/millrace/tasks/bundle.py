@@ -8,12 +8,23 @@ import tarfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from millrace.core.gateway_bundle import bundle_files, bundle_name
+import yaml
+
+from millrace.core.gateway_bundle import (
+    CERTIFICATE,
+    FIRST_FILE,
+    bundle_files,
+    bundle_name,
+    first_gateway,
+)
 from millrace.core.layout import Layout
 from millrace.core.provision import GATEWAY
 from millrace.core.site import SiteSpec
+from millrace.local.gateway import gateway_certificates, hand_password
 from millrace.local.secrets import ensure_user
+from millrace.specs.loader import load_pipelines
 from millrace.state.files import make_private, write_atomic
+from millrace.tasks.gateway_program import program_files
 
 
 def bundle_file(layout: Layout, site: str) -> Path:
@@ -23,22 +34,40 @@ def bundle_file(layout: Layout, site: str) -> Path:
 def write_bundle(layout: Layout, site: SiteSpec) -> Path:
     """A password that is made now is given to the user when its site is provisioned next."""
     password = ensure_user(layout, site.name, GATEWAY).password
-    files = bundle_files(site, layout.ca.read_text(), password)
+    texts = bundle_files(site, layout.ca.read_text(), password)
+    files = {name: text.encode() for name, text in texts.items()} | _program(layout, site)
     make_private(layout.bundles)
     place = bundle_file(layout, site.name)
     write_atomic(place, _packed(bundle_name(site.name), files))
+    hand_password(layout, site)
     return place
 
 
-def _packed(folder: str, files: Mapping[str, str]) -> bytes:
+def _program(layout: Layout, site: SiteSpec) -> dict[str, bytes]:
+    """All that a bare machine needs; nothing where there is no checkout to take it from."""
+    program = program_files(layout)
+    if not program:
+        return {}
+    pipelines = [one for one in load_pipelines(layout) if one.reads(site.name)]
+    topics = {topic for one in pipelines for topic in one.topics}
+    own, device = gateway_certificates(layout, site)
+    return {
+        **program,
+        FIRST_FILE: yaml.safe_dump(first_gateway(site.name, sorted(topics))).encode(),
+        CERTIFICATE: own.read_bytes(),
+        "device.pem": device.read_bytes(),
+    }
+
+
+def _packed(folder: str, files: Mapping[str, bytes]) -> bytes:
     """The same files give the same bytes."""
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w") as archive:
         root = tarfile.TarInfo(folder)
         root.type, root.mode = tarfile.DIRTYPE, 0o700
         archive.addfile(root)
-        for name, text in files.items():
+        for name, data in files.items():
             member = tarfile.TarInfo(f"{folder}/{name}")
-            member.size, member.mode = len(text.encode()), 0o600
-            archive.addfile(member, io.BytesIO(text.encode()))
+            member.size, member.mode = len(data), 0o700 if name.endswith(".sh") else 0o600
+            archive.addfile(member, io.BytesIO(data))
     return gzip.compress(stream.getvalue(), mtime=0)

@@ -6,7 +6,6 @@ import hashlib
 import shutil
 import tomllib
 import zipfile
-from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 
@@ -46,9 +45,9 @@ def _zip(target: Path, layout: Layout) -> None:
                 archive.writestr(entry, file.read_bytes(), zipfile.ZIP_DEFLATED)
 
 
-def _files(folder: Path) -> Iterator[Path]:
+def _files(folder: Path) -> list[Path]:
     files = (file for file in folder.rglob("*") if file.is_file() and _LEFT not in file.parts)
-    return iter(sorted(files))
+    return sorted(files)
 
 
 def _requirements(home: Path) -> list[str]:

@@ -1,0 +1,112 @@
+"""What is sent to a gateway while it is measured; each function runs in a process of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import ssl
+import time
+from collections import deque
+from itertools import islice
+
+from confluent_kafka import Consumer, TopicPartition
+
+from millrace.core.pacing import Pace
+from millrace.core.site import ClientSettings
+from millrace.edge.device import Address, Device, device_tls
+from millrace.edge.race_parts import Way
+
+_POLL_S = 0.002
+
+
+def send_paced(way: Way, name: str, rate: float, seconds: float, size: int) -> list[float]:
+    """How long each burst waited for its last answer, in ms."""
+    device = Device(Address(way.host, way.port, device_tls(way.ca, way.certificate)), name)
+    device.poll(0)
+    count, waits = int(rate * seconds), []
+    pace, began_s, sent = Pace(rate, count), time.monotonic(), 0
+    under_way: deque[tuple[int, float]] = deque()
+    while device.delivered < count:
+        burst = min(pace.due(time.monotonic() - began_s) - sent, device.room, 500)
+        for number in range(sent, sent + burst):
+            device.send(_line(name, number, size))
+        if burst:
+            sent += burst
+            under_way.append((sent, time.monotonic()))
+        device.poll(_POLL_S)
+        now_s = time.monotonic()
+        while under_way and under_way[0][0] <= device.delivered:
+            waits.append((now_s - under_way.popleft()[1]) * 1000)
+    device.close()
+    return [count / (time.monotonic() - began_s), *waits]
+
+
+def _line(name: str, number: int, size: int) -> bytes:
+    """`value` is over 80 for one in a hundred, and under it for the next."""
+    value = 90 if number % 100 == 50 else 20
+    at_ms = time.time_ns() // 1_000_000
+    line = b'{"id":"%s-%d","at":%d,"value":%d,"pad":"' % (name.encode(), number % 50, at_ms, value)
+    return line + b"x" * (size - len(line) - 2) + b'"}'
+
+
+def receive(
+    settings: ClientSettings, topic: str, partitions: int, field: str, seconds: float
+) -> list[float]:
+    """How old messages are when they are received, in ms, by the time in one of their fields."""
+    own = {"group.id": "app-bench", "enable.auto.commit": False, "fetch.wait.max.ms": 5}
+    consumer = Consumer({**settings, **own})
+    parts = [TopicPartition(topic, number) for number in range(partitions)]
+    ends = [consumer.get_watermark_offsets(part, timeout=10)[1] for part in parts]
+    consumer.assign([TopicPartition(topic, n, end) for n, end in enumerate(ends)])
+    ages, until_s = [], time.monotonic() + seconds
+    while time.monotonic() < until_s:
+        messages = consumer.consume(500, _POLL_S)
+        now_ms = time.time() * 1000
+        ages += [now_ms - json.loads(message.value())[field] for message in messages]
+    consumer.close()
+    return ages
+
+
+def hold_connections(way: Way, first: int, count: int, seconds: float) -> list[float]:
+    """Connect so many at once, send a message a second on each. How many were answered, how long
+    the storm of connections took, and how many were lost."""
+    return asyncio.run(_hold(way, first, count, seconds))
+
+
+async def _hold(way: Way, first: int, count: int, seconds: float) -> list[float]:
+    tls = device_tls(way.ca, way.certificate)
+    began_s = time.monotonic()
+    opened = []
+    numbers = iter(range(first, first + count))
+    while batch := list(islice(numbers, 100)):
+        opened += await asyncio.gather(*(_connect(way, tls, number) for number in batch))
+    storm_s = time.monotonic() - began_s
+    answered = await asyncio.gather(*(_talk(*streams, seconds) for streams in opened))
+    lost = sum(1 for one in answered if one < seconds * 0.9)
+    return [float(sum(answered)), storm_s, float(lost)]
+
+
+Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+async def _connect(way: Way, tls: ssl.SSLContext, number: int) -> Streams:
+    reader, writer = await asyncio.open_connection(way.host, way.port, ssl=tls)
+    writer.write(b"HELLO client-%d\n" % number)
+    await reader.readline()
+    return reader, writer
+
+
+async def _talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, seconds: float) -> int:
+    answered, until_s = 0, time.monotonic() + seconds
+    try:
+        while time.monotonic() < until_s:
+            next_s = time.monotonic() + 1
+            writer.write(_line("client", answered, 200) + b"\n")
+            await asyncio.wait_for(reader.readline(), 10)
+            answered += 1
+            await asyncio.sleep(max(0, next_s - time.monotonic()))
+    except (OSError, TimeoutError):
+        return answered
+    finally:
+        writer.close()
+    return answered

@@ -1,0 +1,76 @@
+"""`millrace gateway`: what runs beside the machines of a site."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from millrace.cli.output import print_line
+from millrace.core.gateway.spec import GatewaySpec
+from millrace.specs.loader import load_file
+
+if TYPE_CHECKING:
+    from millrace.edge.gateway.gateway import Gateway
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Take what machines send, answer when it is on disk, deliver it to the site's broker.",
+)
+File = Annotated[Path, typer.Argument(help="The gateway's file, gateway.yaml.")]
+
+
+@app.command()
+def run(file: File) -> None:
+    """Run a gateway until SIGTERM or Ctrl-C; what it has taken waits on disk for the broker."""
+    from millrace.edge.gateway.settings import with_places
+
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    spec = with_places(load_file(file, GatewaySpec), file.resolve().parent)
+    try:
+        import uvloop
+
+        uvloop.run(_run(spec))
+    except KeyboardInterrupt:
+        return
+
+
+@app.command()
+def check(file: File) -> None:
+    """Read a gateway's file and say what is wrong with it, or what it takes and where it goes."""
+    spec = load_file(file, GatewaySpec)
+    for one in spec.inputs:
+        how = "TLS" if one.tls else "plain text"
+        topics = ", ".join(one.topics)
+        print_line(f"{one.name}: {one.kind} at {one.where} ({how}) -> {topics}")
+
+
+@app.command()
+def waiting(file: File) -> None:
+    """Say how many messages a gateway that is stopped has left to deliver; exit 1 if any."""
+    from millrace.edge.gateway.left import count_waiting
+    from millrace.edge.gateway.settings import with_places
+
+    counts = count_waiting(with_places(load_file(file, GatewaySpec), file.resolve().parent))
+    for name, count in counts.items():
+        print_line(f"{name}: {count:,} messages wait")
+    raise typer.Exit(1 if any(counts.values()) else 0)
+
+
+async def _run(spec: GatewaySpec) -> None:
+    from millrace.edge.gateway.gateway import Gateway
+
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    gateway: Gateway = Gateway(spec)
+    await gateway.start()
+    print_line(f"gateway of {spec.site} is ready")
+    try:
+        await gateway.run(stop)
+    finally:
+        await gateway.end()

@@ -1,0 +1,151 @@
+"""Inputs of a gateway: what all of them have, and those that devices connect to."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from millrace.core.duration import Duration
+from millrace.core.gateway.address import Listen, host_port
+from millrace.core.gateway.bounds import AtBound, Bounds
+from millrace.core.gateway.routes import FromLevel, KeyRule, TopicRule
+from millrace.core.gateway.rules import Rules
+from millrace.core.model import Frozen, Name
+from millrace.core.size import Size
+
+
+class Tls(Frozen):
+    """A server's certificate, and who signs those of its clients."""
+
+    certificate: Path
+    # None: in the same file as the certificate.
+    key: Path | None = None
+    # Only clients with a certificate that this authority signed are let in.
+    clients: Path | None = None
+
+
+class SpoolSpec(Frozen):
+    """How much is kept on disk while the broker is away."""
+
+    size: Size = 4 << 30
+    segment: Annotated[Size, Field(ge=1 << 16, le=1 << 30)] = 64 << 20
+    age: Duration | None = None
+
+    @model_validator(mode="after")
+    def _holds_two_segments(self) -> SpoolSpec:
+        if self.size < 2 * self.segment:
+            raise ValueError("size has to be twice segment at least: one is read, one is written")
+        return self
+
+    @property
+    def bounds(self) -> Bounds:
+        age_ms = round(self.age / timedelta(milliseconds=1)) if self.age else None
+        return Bounds(segment_bytes=self.segment, total_bytes=self.size, age_ms=age_ms)
+
+
+class InputSpec(Frozen):
+    """Where messages come in; each has a spool of its own."""
+
+    name: Name
+    topic: TopicRule
+    key: KeyRule = None
+    # Plain text is never a default.
+    plain: bool = False
+    at_bound: AtBound = AtBound.BLOCK
+    spool: SpoolSpec = SpoolSpec()
+    max_message: Annotated[Size, Field(ge=1, le=64 << 20)] = 1_000_000
+    rules: Rules = ()
+
+    @model_validator(mode="after")
+    def _fits_its_spool(self) -> InputSpec:
+        if 2 * self.max_message > self.spool.segment:
+            raise ValueError("spool.segment has to be twice max_message at least")
+        return self
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        return (self.topic,) if isinstance(self.topic, str) else self.topic.among
+
+
+class ListeningInput(InputSpec):
+    """Devices connect to it."""
+
+    listen: Listen
+    # None: plain text, which has to be asked for by `plain: true`.
+    tls: Tls | None = None
+    max_connections: Annotated[int, Field(ge=1, le=100_000)] = 5_000
+
+    @model_validator(mode="after")
+    def _is_sealed(self) -> ListeningInput:
+        if self.tls is None and not self.plain:
+            raise ValueError(
+                "it has no tls, so anybody could read and alter what comes in;"
+                " give it tls: {certificate, key, clients},"
+                " or write plain: true where devices can't do better"
+            )
+        if self.tls and self.plain:
+            raise ValueError("it has tls and plain: true; write one of them")
+        return self
+
+    @field_validator("key")
+    @classmethod
+    def _has_no_levels(cls, key: KeyRule) -> KeyRule:
+        if isinstance(key, FromLevel):
+            problem = "it is of an MQTT topic, which only an input of kind mqtt has"
+            raise ValueError(f"level: {problem}")  # noqa: TRY004 - a value of a file
+        return key
+
+    @property
+    def where(self) -> str:
+        return self.listen
+
+    @property
+    def host_port(self) -> tuple[str, int]:
+        return host_port(self.listen)
+
+    @property
+    def is_sent_again(self) -> bool:
+        """Whether who sends hears what was not taken, and sends it again."""
+        return True
+
+
+class TcpInput(ListeningInput):
+    """A connection on which messages follow each other."""
+
+    kind: Literal["tcp"]
+    framing: Literal["lines", "length-prefixed"] = "lines"
+    # Each message is answered with its number once it is safe.
+    acknowledge: bool = False
+    # Devices that have said HELLO are told the commands for them.
+    commands: bool = False
+    # A message that has begun has to end within this.
+    patience: Duration = timedelta(seconds=30)
+
+    @model_validator(mode="after")
+    def _knows_its_clients(self) -> TcpInput:
+        if self.tls and self.tls.clients is None:
+            raise ValueError("tls.clients is missing: the authority that signs its devices")
+        return self
+
+    @model_validator(mode="after")
+    def _answers_whom_it_commands(self) -> TcpInput:
+        if self.commands and not self.acknowledge:
+            raise ValueError("commands: true needs acknowledge: true, as devices have to say HELLO")
+        return self
+
+
+class HttpInput(ListeningInput):
+    """`POST /messages`, one or many at once."""
+
+    kind: Literal["http"]
+    # A file (0600) whose lines are the tokens that are taken.
+    tokens: Path | None = None
+
+    @model_validator(mode="after")
+    def _knows_its_clients(self) -> HttpInput:
+        if self.tls and self.tls.clients is None and self.tokens is None:
+            raise ValueError("anybody could send: give it tokens, or tls.clients")
+        return self

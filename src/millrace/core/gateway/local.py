@@ -1,0 +1,33 @@
+"""The file of a gateway that runs on this machine, beside its site's broker."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from millrace.core.simulation import Simulator
+from millrace.core.site import LocalGateway
+
+GATEWAY_FILE, TOKEN = "gateway.yaml", "token"
+# Before a message of the simulator stands its key.
+KEY_MARK = b"\t"
+SERVER, DEVICE = "gateway", "device"
+
+
+def local_gateway(site: str, gateway: LocalGateway, simulator: Simulator) -> dict[str, Any]:
+    """Takes what the simulator sends, by TLS, from devices that our authority has signed."""
+    return {
+        "site": site,
+        "data": "data",
+        "inputs": [
+            {
+                "name": "devices",
+                "kind": "tcp",
+                "listen": f"127.0.0.1:{gateway.port}",
+                "framing": "length-prefixed",
+                "acknowledge": True,
+                "topic": simulator.topic,
+                "key": {"before": KEY_MARK.decode()},
+            }
+        ],
+        "status": {"listen": f"127.0.0.1:{gateway.port + 1}"},
+    }

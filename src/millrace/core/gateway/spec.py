@@ -1,0 +1,89 @@
+"""What stands in a gateway's file."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, model_validator
+
+from millrace.core.duration import Duration
+from millrace.core.gateway.address import Listen, host_port
+from millrace.core.gateway.commands import COMMANDS, DeviceName
+from millrace.core.gateway.inputs import HttpInput, TcpInput
+from millrace.core.gateway.mqtt_input import MqttInput
+from millrace.core.model import Frozen, Name
+
+# Where what rules tell is kept, beside the inputs' folders.
+EVENTS = "events"
+Input = Annotated[TcpInput | HttpInput | MqttInput, Field(discriminator="kind")]
+
+
+class BrokerSpec(Frozen):
+    """Settings of librdkafka, a key and a value a line, as in a site's bundle."""
+
+    settings: Path = Path("client.properties")
+    password: Path = Path("password.properties")
+    # How long a topic may be missing or refuse before what is for it becomes a dead letter.
+    patience: Duration = timedelta(minutes=1)
+
+
+class StatusSpec(Frozen):
+    """A page for people and metrics for Prometheus, by HTTPS."""
+
+    listen: Listen
+    certificate: Path
+    # None: in the same file as the certificate.
+    key: Path | None = None
+    # A file (0600) whose lines are the tokens that are taken, each also as any user's password.
+    token: Path
+
+    @property
+    def host_port(self) -> tuple[str, int]:
+        return host_port(self.listen)
+
+
+class CommandsSpec(Frozen):
+    """Whom the gateway may command; on which inputs, these say."""
+
+    # None: any device that is there.
+    devices: frozenset[DeviceName] | None = None
+    most_open: Annotated[int, Field(ge=1, le=100_000)] = 1_000
+
+
+class GatewaySpec(Frozen):
+    site: Name
+    # What it keeps: spools, dead letters, what is delivered.
+    data: Path
+    broker: BrokerSpec = BrokerSpec()
+    inputs: Annotated[tuple[Input, ...], Field(min_length=1)]
+    commands: CommandsSpec = CommandsSpec()
+    status: StatusSpec | None = None
+
+    @property
+    def takes_commands(self) -> bool:
+        return any(getattr(one, "commands", None) for one in self.inputs)
+
+    @model_validator(mode="after")
+    def _leaves_room_for_commands(self) -> GatewaySpec:
+        if any(one.name == COMMANDS for one in self.inputs):
+            raise ValueError(f"no input may be called {COMMANDS!r}: outcomes have this folder")
+        return self
+
+    @model_validator(mode="after")
+    def _leaves_events_free(self) -> GatewaySpec:
+        if any(one.name == EVENTS for one in self.inputs):
+            raise ValueError(
+                f"no input may have the name {EVENTS!r}: what rules tell is kept there"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _has_each_once(self) -> GatewaySpec:
+        for what in ("name", "listen", "session"):
+            values = [getattr(one, what) for one in self.inputs if hasattr(one, what)]
+            twice = {value for value in values if values.count(value) > 1}
+            if twice:
+                raise ValueError(f"two inputs have {what} {sorted(twice)[0]!r}; each needs its own")
+        return self

@@ -1,0 +1,84 @@
+"""How a gateway does: what its page, its metrics and its health say."""
+
+from __future__ import annotations
+
+from pydantic import computed_field
+
+from millrace.core.model import Frozen
+
+_ANSWERS_WITHIN_S = 5.0
+
+
+def describe_silence(silent_s: float) -> str:
+    """A way that leads nowhere gives no error; but a broker that owes answers is silent."""
+    if silent_s < _ANSWERS_WITHIN_S:
+        return ""
+    return f"it has answered nothing for {silent_s:.0f} s"
+
+
+class InputState(Frozen):
+    name: str
+    kind: str
+    listen: str
+    taken: int
+    kept: int
+    delivered: int
+    refused: int
+    malformed: int
+    dropped: int
+    dead_letters: int
+    damaged_bytes: int
+    connections: int
+    waiting: int
+    spool_bytes: int
+    spool_limit_bytes: int
+    oldest_age_s: float | None
+    taken_per_s: float
+    delivered_per_s: float
+    # Why nothing is taken; empty: it is.
+    obstacle: str = ""
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def drain_s(self) -> float | None:
+        """When all that waits is delivered, as things go; None: never, as things go."""
+        if self.waiting == 0:
+            return 0.0
+        gain = self.delivered_per_s - self.taken_per_s
+        return self.waiting / gain if gain > 0 else None
+
+
+class CommandsState(Frozen):
+    # Without an outcome.
+    open: int
+    # Why none comes; empty: they may.
+    obstacle: str
+
+
+class GatewayState(Frozen):
+    site: str
+    inputs: tuple[InputState, ...]
+    # None: none of its inputs has any.
+    commands: CommandsState | None = None
+    # Why nothing is delivered; empty: it is.
+    obstacle: str
+    # Topics that take nothing, and why.
+    refusals: dict[str, str]
+
+    @property
+    def alarms(self) -> list[str]:
+        found = [f"broker: {self.obstacle}"] if self.obstacle else []
+        found += [f"topic {topic}: {reason}" for topic, reason in sorted(self.refusals.items())]
+        if self.commands and self.commands.obstacle:
+            found.append(f"commands: {self.commands.obstacle}")
+        for one in self.inputs:
+            if one.obstacle:
+                found.append(f"{one.name}: {one.obstacle}")
+            for count, what in (
+                (one.dead_letters, "dead letters"),
+                (one.dropped, "messages dropped for want of room"),
+                (one.damaged_bytes, "bytes of the spool damaged"),
+            ):
+                if count:
+                    found.append(f"{one.name}: {count:,} {what}")
+        return found

@@ -1,0 +1,1 @@
+"""One site's gateway: takes messages, answers when they are on disk, and delivers them."""

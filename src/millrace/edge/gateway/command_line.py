@@ -1,0 +1,82 @@
+"""All that commands need: the topic they come from, the desk, the spool of their outcomes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+
+from millrace.core.gateway.bounds import AtBound
+from millrace.core.gateway.commands import COMMANDS
+from millrace.core.gateway.desk import Rules
+from millrace.core.gateway.inputs import SpoolSpec
+from millrace.core.gateway.spec import GatewaySpec
+from millrace.core.gateway.state import CommandsState
+from millrace.edge.gateway.command_feed import Arrived, CommandFeed
+from millrace.edge.gateway.commander import Commander
+from millrace.edge.gateway.committer import Batch, Committer, Outcome
+from millrace.edge.gateway.courier import Courier
+from millrace.edge.gateway.memory_file import MemoryFile
+from millrace.edge.gateway.settings import read_client, read_login, site_of
+from millrace.edge.gateway.spool import Spool
+
+_BOUNDS = SpoolSpec(size=64 << 20, segment=1 << 20).bounds
+_HAND_OVER_S = 30.0
+
+
+class CommandLine:
+    """Built and used in the event loop."""
+
+    def __init__(
+        self,
+        spec: GatewaySpec,
+        tell: Callable[[list[tuple[Batch, Outcome]]], None],
+        wake: Callable[[], None],
+    ) -> None:
+        folder = spec.data / COMMANDS
+        spool = Spool(folder / "spool", _BOUNDS)
+        self._loop = asyncio.get_running_loop()
+        # An outcome is never refused: it waits for room.
+        self._committer = Committer(COMMANDS, spool, AtBound.BLOCK, tell, wake)
+        self.courier = Courier(spec.site, COMMANDS, spool, folder)
+        rules = Rules(devices=spec.commands.devices, most_open=spec.commands.most_open)
+        self.commander = Commander(MemoryFile(folder / "memory.json"), rules, self._committer)
+        settings = read_client(spec)
+        self._feed = CommandFeed(
+            site_of(spec, settings),
+            settings,
+            partial(read_login, spec, settings),
+            self.commander.positions,
+            self._take,
+        )
+
+    @property
+    def failure(self) -> BaseException | None:
+        return self._committer.failure or self.commander.failure or self._feed.failure
+
+    def look(self) -> CommandsState:
+        return CommandsState(
+            open=self.commander.open_count,
+            obstacle=self._committer.obstacle or self._feed.obstacle,
+        )
+
+    def start(self) -> None:
+        self._committer.start()
+        self.commander.start()
+        self._feed.start()
+
+    async def end(self) -> None:
+        """What is decided is kept; what is open is taken up by the next start."""
+        self._feed.end()
+        await asyncio.to_thread(self._feed.join)
+        await self.commander.end()
+        await asyncio.to_thread(self._committer.end)
+
+    def close(self) -> None:
+        self._committer.spool.close()
+
+    def _take(self, arrived: list[Arrived], positions: dict[int, int]) -> None:
+        taken = asyncio.run_coroutine_threadsafe(
+            self.commander.take(arrived, positions), self._loop
+        )
+        taken.result(_HAND_OVER_S)

@@ -1,0 +1,165 @@
+"""Brings commands to devices and their outcomes to the spool, as the desk decides.
+
+What the desk has decided is on disk before anybody hears of it: that a command was sent before it
+leaves, its outcome before the device is told that it need not say it again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Protocol
+
+from millrace.core.gateway.commands import OUTCOMES, Answer, Command, Outcome, read_command
+from millrace.core.gateway.desk import Desk, Open, Rules
+from millrace.core.gateway.records import Draft
+from millrace.edge.gateway.command_feed import Arrived
+from millrace.edge.gateway.committer import Batch, Committer
+from millrace.edge.gateway.devices import Devices
+from millrace.edge.gateway.memory_file import MemoryFile
+from millrace.edge.gateway.spool import bytes_of
+
+log = logging.getLogger(__name__)
+_LOOK_EVERY_S = 0.5
+Noted = Callable[[], None]
+
+
+class Carrier(Protocol):
+    """A way to devices."""
+
+    def reaches(self, device: str) -> bool: ...
+
+    def carry(self, command: Command) -> bool:
+        """False: it is certain that it did not leave."""
+        ...
+
+
+class Commander:
+    """Used by the event loop alone."""
+
+    def __init__(
+        self,
+        file: MemoryFile,
+        rules: Rules,
+        committer: Committer,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._file = file
+        self._committer = committer
+        self._clock = clock
+        memory = file.read()
+        self._desk = Desk(memory, rules)
+        self.positions = memory.positions
+        for command_id in memory.open:
+            if self._has_outcome(command_id):
+                self._desk.on_recorded(command_id)
+        self.devices = Devices()
+        self.carriers: list[Carrier] = [self.devices]
+        self._noted: dict[str, list[Noted]] = {}
+        self._news = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self.failure: BaseException | None = None
+
+    @property
+    def open_count(self) -> int:
+        return self._desk.open_count
+
+    def start(self) -> None:
+        self._task = asyncio.create_task(self._work())
+
+    async def end(self) -> None:
+        if self._task:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+
+    async def take(self, arrived: list[Arrived], positions: dict[int, int]) -> None:
+        """From the topic."""
+        for one in arrived:
+            self._take_one(one)
+        self.positions = positions
+        self._news.set()
+
+    def answer(self, answer: Answer, device: str, noted: Noted) -> None:
+        """From a device; `noted` is called when it need not say it again."""
+        outcome = self._desk.on_answer(answer, device, self._clock())
+        if outcome:
+            self._noted.setdefault(answer.id, []).append(noted)
+            self._record(outcome)
+        elif self._desk.is_decided(answer.id):
+            self._noted.setdefault(answer.id, []).append(noted)
+        else:
+            log.warning("%s answers command %s, which it has not", device, answer.id)
+            noted()
+
+    def take_back(self, command_id: str) -> None:
+        """Nobody was there to hear it."""
+        self._desk.take_back(command_id)
+
+    def look_around(self) -> None:
+        """A device may be there by now."""
+        self._news.set()
+
+    def _take_one(self, arrived: Arrived) -> None:
+        command = read_command(arrived.value)
+        if command is None:
+            log.error("no command, passed over: partition %s offset %s", *arrived[:2])
+        elif not self._has_outcome(command.id):
+            broker_time = datetime.fromtimestamp(arrived.time_ms / 1000, UTC)
+            outcome = self._desk.on_command(command, broker_time, self._clock())
+            if outcome:
+                self._record(outcome)
+
+    async def _work(self) -> None:
+        try:
+            while True:
+                self._news.clear()
+                for outcome in self._desk.on_timer(self._clock()):
+                    self._record(outcome)
+                sent = self._desk.start_sending(self._reaches, self._clock())
+                await asyncio.to_thread(self._file.write, self._desk.memory(self.positions))
+                for one in sent:
+                    self._carry(one)
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._news.wait(), _LOOK_EVERY_S)
+        except Exception as error:
+            log.critical("commands have failed: %s", error, exc_info=True)
+            self.failure = error
+
+    def _reaches(self, device: str) -> bool:
+        return any(carrier.reaches(device) for carrier in self.carriers)
+
+    def _carry(self, one: Open) -> None:
+        """Unless it has expired while that was written down."""
+        command, is_in_time = one.command, self._clock() < one.deadline
+        for carrier in self.carriers:
+            if is_in_time and carrier.reaches(command.device) and carrier.carry(command):
+                log.info("command %s %s sent to %s", command.id, command.name, command.device)
+                return
+        self._desk.take_back(command.id)
+
+    def _record(self, outcome: Outcome) -> None:
+        value = outcome.model_dump_json().encode()
+        draft = Draft(OUTCOMES.encode(), outcome.device.encode(), value, _origin(outcome.id), 1)
+        self._committer.submit(
+            Batch([draft], bytes_of(draft), lambda *_: self._on_recorded(outcome))
+        )
+
+    def _on_recorded(self, outcome: Outcome) -> None:
+        log.info("command %s of %s: %s", outcome.id, outcome.device, outcome.outcome)
+        self._desk.on_recorded(outcome.id)
+        for noted in self._noted.pop(outcome.id, ()):
+            noted()
+        self._news.set()
+
+    def _has_outcome(self, command_id: str) -> bool:
+        """The spool knows it for a week, whatever else was not written down in time."""
+        return self._committer.spool.last_of(_origin(command_id)) > 0
+
+
+def _origin(command_id: str) -> bytes:
+    """Each command has one outcome, number 1, and the spool takes no other."""
+    return b"command/" + command_id.encode()

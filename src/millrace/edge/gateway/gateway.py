@@ -1,0 +1,154 @@
+"""One site's gateway, from the first socket to the last message that is safe."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from collections.abc import Sequence
+from datetime import timedelta
+from functools import partial
+
+from millrace.core.errors import MillraceError
+from millrace.core.gateway.commands import OUTCOMES
+from millrace.core.gateway.spec import EVENTS, GatewaySpec, Input
+from millrace.edge.gateway.command_line import CommandLine
+from millrace.edge.gateway.committer import Batch, Committer, Outcome
+from millrace.edge.gateway.courier import Courier
+from millrace.edge.gateway.delivery import Delivery
+from millrace.edge.gateway.intake import Intake
+from millrace.edge.gateway.link import Link
+from millrace.edge.gateway.routing import Router
+from millrace.edge.gateway.rules_desk import RulesDesk
+from millrace.edge.gateway.server import server_of
+from millrace.edge.gateway.settings import read_client, read_login, site_of
+from millrace.edge.gateway.sight import Line, Sight
+from millrace.edge.gateway.spool import Spool
+from millrace.edge.gateway.status_server import StatusServer
+
+log = logging.getLogger(__name__)
+_LOOK_EVERY_S = 1.0
+_LAST_DELIVERY_S = 5.0
+# Threads hand over to each other this often: who waits for an answer does not wait for who reads.
+_SWITCH_S = 0.001
+
+
+class Gateway:
+    """Built and run in one event loop."""
+
+    def __init__(self, spec: GatewaySpec) -> None:
+        sys.setswitchinterval(_SWITCH_S)
+        self.spec = spec
+        self._loop = asyncio.get_running_loop()
+        self.commands = CommandLine(spec, self._tell, self._wake) if spec.takes_commands else None
+        self.lines = [self._line(one) for one in spec.inputs]
+        spools = {line.spec.name: line.committer.spool for line in self.lines}
+        self.desk = RulesDesk.of(spec, spools, self._tell, self._wake)
+        self.delivery = self._make_delivery()
+        look = self.commands.look if self.commands else None
+        self._sight = Sight(spec.site, self.lines, self.delivery, look)
+        self._status = StatusServer(spec.status, self._sight.look) if spec.status else None
+
+    async def start(self) -> None:
+        self.delivery.start()
+        if self.desk:
+            self.desk.start()
+        for line in self.lines:
+            line.committer.start()
+        if self.commands:
+            self.commands.start()
+        for line in self.lines:
+            await line.server.start()
+        if self._status:
+            await self._status.start()
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Until `stop`; an error where something broke that only a new start can mend."""
+        while not stop.is_set():
+            self._check()
+            self._look_after()
+            try:
+                await asyncio.wait_for(stop.wait(), _LOOK_EVERY_S)
+            except TimeoutError:
+                continue
+
+    async def end(self) -> None:
+        """Nothing more is taken; what is safe is answered, and delivered if that is soon done."""
+        for line in self.lines:
+            await line.server.stop_listening()
+        if self.commands:
+            await self.commands.end()
+        for line in self.lines:
+            await asyncio.to_thread(line.committer.end)
+        await asyncio.sleep(0)  # the last answers are written
+        for line in self.lines:
+            await line.server.end()
+        if self.desk:
+            await self.desk.end()
+        await asyncio.to_thread(self.delivery.end, _LAST_DELIVERY_S)
+        if self._status:
+            await self._status.end()
+        for line in self.lines:
+            line.committer.spool.close()
+        if self.commands:
+            self.commands.close()
+
+    def _line(self, spec: Input) -> Line:
+        folder = self.spec.data / spec.name
+        bounds = spec.spool.bounds
+        spool = Spool(folder / "spool", bounds, waits_for_missing=spec.is_sent_again)
+        wake = partial(self._wake, spec.name)
+        committer = Committer(spec.name, spool, spec.at_bound, self._tell, wake)
+        intake = Intake(Router(spec.topic, spec.key), committer)
+        courier = Courier(self.spec.site, spec.name, spool, folder)
+        commander = self.commands.commander if self.commands else None
+        return Line(spec, committer, intake, courier, server_of(spec, intake, commander))
+
+    def _make_delivery(self) -> Delivery:
+        settings = read_client(self.spec)
+        site, login = site_of(self.spec, settings), partial(read_login, self.spec, settings)
+        couriers = [line.courier for line in self.lines]
+        topics: dict[str, Sequence[str]] = {line.spec.name: line.spec.topics for line in self.lines}
+        if self.desk:
+            couriers.append(self.desk.courier)
+            topics[EVENTS] = self.desk.topics
+        if self.commands:
+            couriers.append(self.commands.courier)
+            topics[self.commands.courier.name] = (OUTCOMES,)
+        return Delivery(
+            couriers,
+            topics,
+            partial(Link, site, settings, login),
+            self.spec.broker.patience / timedelta(seconds=1),
+        )
+
+    def _tell(self, answers: list[tuple[Batch, Outcome]]) -> None:
+        self._loop.call_soon_threadsafe(_answer, answers)
+
+    def _wake(self, name: str = EVENTS) -> None:
+        self.delivery.wake()
+        if self.desk:
+            self.desk.wake(name)
+
+    def _look_after(self) -> None:
+        self._sight.note(self._loop.time())
+        for line in self.lines:
+            line.server.look_after()
+        if self._status:
+            self._status.look_after()
+
+    def _check(self) -> None:
+        failures = {line.spec.name: line.committer.failure for line in self.lines}
+        failures["delivery"] = self.delivery.failure
+        if self.desk:
+            failures |= self.desk.failures()
+        if self.commands:
+            failures["commands"] = self.commands.failure
+        for name, failure in failures.items():
+            if failure:
+                raise MillraceError(f"{name} has failed: {failure}") from failure
+
+
+def _answer(answers: list[tuple[Batch, Outcome]]) -> None:
+    for batch, outcome in answers:
+        batch.answer(batch, outcome)

@@ -1,0 +1,125 @@
+"""Messages by HTTPS: `POST /messages`, one as the body, or many as lines of NDJSON.
+
+The answer comes when all of them are safe. With `Idempotency-Key`, a request that is sent again is
+known, and what it had made safe before it was cut short is not kept twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+
+from aiohttp import web
+
+from millrace.core.gateway.framing import Lines
+from millrace.core.gateway.inputs import HttpInput
+from millrace.core.gateway.ledger import Entry, Unkept
+from millrace.core.gateway.records import Record
+from millrace.edge.gateway.committer import Batch, Outcome
+from millrace.edge.gateway.https import HttpsServer
+from millrace.edge.gateway.intake import Intake
+from millrace.edge.gateway.settings import ServerTls
+from millrace.edge.gateway.tokens import Tokens
+
+_KEY = re.compile(r"[\x21-\x7e]{1,200}")
+_BODY_S = 30.0
+_CROWDED_S = 0.05
+_MANY = ("application/x-ndjson", "application/jsonl")
+
+
+class HttpServer:
+    def __init__(self, spec: HttpInput, intake: Intake) -> None:
+        self._spec = spec
+        self._intake = intake
+        self._tls = ServerTls(spec.tls) if spec.tls else None
+        self._tokens = Tokens(spec.tokens) if spec.tokens else None
+        self._server = HttpsServer(
+            f"input {spec.name!r}",
+            [web.post("/messages", self._post)],
+            most_bytes=spec.spool.segment // 4,
+            tokens=self._tokens,
+            tls=self._tls.context if self._tls else None,
+        )
+
+    async def start(self) -> None:
+        await self._server.start(*self._spec.host_port)
+
+    @property
+    def connection_count(self) -> int:
+        return self._server.connection_count
+
+    def look_after(self) -> None:
+        if self._tls:
+            self._tls.renew()
+        if self._tokens:
+            self._tokens.renew()
+
+    async def stop_listening(self) -> None:
+        await self._server.stop_listening()
+
+    async def end(self) -> None:
+        await self._server.end()
+
+    async def _post(self, request: web.Request) -> web.Response:
+        key = request.headers.get("Idempotency-Key", "")
+        if key and not _KEY.fullmatch(key):
+            return _error(400, "Idempotency-Key is up to 200 visible ASCII characters")
+        await self._wait_until_calm()
+        try:
+            async with asyncio.timeout(_BODY_S):
+                body = await request.read()
+        except TimeoutError:
+            self._intake.malformed += 1
+            return _error(408, f"the request did not end within {_BODY_S:.0f} s")
+        messages = self._messages(body, request.content_type)
+        if None in messages:
+            self._intake.malformed += 1
+            return _error(413, f"a message is longer than {self._spec.max_message} bytes")
+        if not messages:
+            return _error(400, "there is no message in the request")
+        outcome = await self._keep([one for one in messages if one is not None], key)
+        if outcome is None:
+            return _error(503, "there is no room; try again later", {"Retry-After": "5"})
+        return _safe(outcome)
+
+    def _messages(self, body: bytes, kind: str) -> list[bytes | None]:
+        if kind in _MANY:
+            lines = Lines(self._spec.max_message)
+            return lines.feed(body if body.endswith(b"\n") else body + b"\n")
+        if len(body) > self._spec.max_message:
+            return [None]
+        return [body] if body else []
+
+    async def _wait_until_calm(self) -> None:
+        """Who sends waits while there is more under way than should be in memory."""
+        while self._intake.is_crowded:  # noqa: ASYNC110 - another thread makes it calm
+            await asyncio.sleep(_CROWDED_S)
+
+    async def _keep(self, messages: list[bytes], key: str) -> list[Entry] | None:
+        """All of them are safe, or it is None and the whole request is to be sent again."""
+        done: asyncio.Future[list[Entry] | None] = asyncio.get_running_loop().create_future()
+        entries: list[Entry] = []
+
+        def answer(_: Batch, outcome: Outcome) -> None:
+            if done.done():
+                return
+            entries.extend(outcome or [])
+            if outcome is None or Unkept.TOO_EARLY in outcome:
+                done.set_result(None)
+            elif len(entries) == len(messages):
+                done.set_result(entries)
+
+        self._intake.take(messages, answer, b"key/" + key.encode() if key else b"", 1)
+        return await done
+
+
+def _safe(entries: list[Entry]) -> web.Response:
+    numbers = [entry.number for entry in entries if isinstance(entry, Record)]
+    said: dict[str, int] = {"safe": len(entries), "known": len(entries) - len(numbers)}
+    if numbers:
+        said |= {"first": numbers[0], "last": numbers[-1]}
+    return web.json_response(said)
+
+
+def _error(status: int, reason: str, headers: dict[str, str] | None = None) -> web.Response:
+    return web.json_response({"error": reason}, status=status, headers=headers)

@@ -1,0 +1,126 @@
+"""Messages of the site's MQTT broker, each acknowledged when it is on disk."""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+
+from paho.mqtt.client import MQTTMessage
+
+from millrace.core.gateway.mqtt import Arrival, Flight, Flights, numbered
+from millrace.core.gateway.mqtt_input import MqttInput
+from millrace.edge.gateway.commander import Commander
+from millrace.edge.gateway.committer import Batch, Outcome
+from millrace.edge.gateway.intake import Intake
+from millrace.edge.gateway.mqtt_client import NOT_TAKEN, QUOTA_EXCEEDED, MqttClient
+from millrace.edge.gateway.mqtt_commands import MqttCarrier
+
+log = logging.getLogger(__name__)
+
+
+class MqttServer:
+    def __init__(self, spec: MqttInput, intake: Intake, commander: Commander | None = None) -> None:
+        self._spec = spec
+        self._intake = intake
+        self._flights = Flights()
+        # Of QoS 0, of which the broker keeps no count.
+        self._uncounted = 0
+        self._was_connected = False
+        self.client = MqttClient(spec, self._on_connected, self._on_message)
+        intake.obstacle = self.client.obstacle
+        self._carrier: MqttCarrier | None = None
+        if spec.commands and commander:
+            self._carrier = MqttCarrier(spec.commands, self.client, commander)
+
+    async def start(self) -> None:
+        self.client.start()
+
+    @property
+    def connection_count(self) -> int:
+        return int(self.client.is_connected)
+
+    def look_after(self) -> None:
+        self.client.look_after()
+        self._intake.obstacle = self.client.obstacle
+
+    async def stop_listening(self) -> None:
+        self.client.stop_reading()
+
+    async def end(self) -> None:
+        self.client.end()
+
+    def _on_connected(self, is_resumed: bool) -> None:
+        if not is_resumed and self._was_connected:
+            log.warning("%s: the MQTT broker has kept no session", self._spec.name)
+        self._was_connected = True
+        self._flights.on_connected(is_resumed=is_resumed)
+        if self._carrier:
+            self._carrier.on_connected()
+
+    def _on_message(self, message: MQTTMessage) -> None:
+        commands = self._spec.commands
+        device = commands.answering_device(message.topic) if commands else None
+        if message.qos > 0:
+            self._on_counted(message, device)
+        elif device is None:
+            self._take_if_there_is_room(message)
+        elif self._carrier:
+            self._carrier.take(message, device, _nothing)
+
+    def _on_counted(self, message: MQTTMessage, device: str | None) -> None:
+        flight, arrival = self._flights.on_message(message.mid)
+        if arrival is Arrival.TAKE and device and self._carrier:
+            self._carrier.take(message, device, partial(self._acknowledge, flight))
+        elif arrival is Arrival.TAKE:
+            self._take_counted(message, flight)
+        elif arrival is Arrival.ACKNOWLEDGE:
+            self._flights.on_acknowledged(flight)
+            self.client.acknowledge(flight.packet)
+
+    def _take_counted(self, message: MQTTMessage, flight: Flight) -> None:
+        if len(message.payload) > self._spec.max_message:
+            self._say_too_long(message)
+            self._flights.on_acknowledged(flight)
+            self.client.refuse(flight.packet, NOT_TAKEN)
+            return
+        origin, number = numbered(message.topic, _pairs_of(message))
+        answer = partial(self._answer, flight)
+        self._intake.take_by(message.topic, bytes(message.payload), answer, origin, number)
+
+    def _acknowledge(self, flight: Flight) -> None:
+        if self._flights.on_safe(flight, is_connected=self.client.is_connected):
+            self.client.acknowledge(flight.packet)
+
+    def _answer(self, flight: Flight, _batch: Batch, outcome: Outcome) -> None:
+        if not self._flights.on_safe(flight, is_connected=self.client.is_connected):
+            return
+        if outcome is None:
+            self.client.refuse(flight.packet, QUOTA_EXCEEDED)
+        else:
+            self.client.acknowledge(flight.packet)
+
+    def _take_if_there_is_room(self, message: MQTTMessage) -> None:
+        """Nobody waits for these, so they must not fill the memory."""
+        if len(message.payload) > self._spec.max_message:
+            self._say_too_long(message)
+        elif self._uncounted >= self._spec.receive_maximum:
+            self._intake.refused += 1
+        else:
+            self._uncounted += 1
+            self._intake.take_by(message.topic, bytes(message.payload), self._forget)
+
+    def _forget(self, _batch: Batch, _outcome: Outcome) -> None:
+        self._uncounted -= 1
+
+    def _say_too_long(self, message: MQTTMessage) -> None:
+        self._intake.malformed += 1
+        name, most = self._spec.name, self._spec.max_message
+        log.error("%s: longer than %s bytes, not taken: %s", name, most, message.topic)
+
+
+def _nothing() -> None:
+    """Of QoS 0, the MQTT broker hears of nothing."""
+
+
+def _pairs_of(message: MQTTMessage) -> list[tuple[str, str]]:
+    return getattr(message.properties, "UserProperty", [])

@@ -1,0 +1,79 @@
+"""What a spool has after whatever happened: its files, its ledger, and what is damaged."""
+
+from __future__ import annotations
+
+import logging
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from millrace.core.gateway.ledger import Heading, Ledger
+from millrace.core.gateway.segments import (
+    SUFFIX,
+    Hole,
+    Tail,
+    decode_heading,
+    file_name,
+    find_tail,
+    heading_bytes,
+    read_records,
+)
+from millrace.edge.gateway.disk import zero_from
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Recovered:
+    ledger: Ledger
+    # First indexes of the segments there are, the eldest first.
+    segments: list[int]
+    # Where the newest ends; none: there is none.
+    tail: Tail | None
+
+
+def recover(folder: Path, now_s: int) -> Recovered:
+    for draft in folder.glob("*.new"):
+        draft.unlink()
+    segments = sorted(int(file.stem) for file in folder.glob(f"*{SUFFIX}"))
+    if not segments:
+        return Recovered(Ledger(Heading(epoch=now_s)), [], None)
+    ledger = _ledger(folder, segments, now_s)
+    return Recovered(ledger, segments, _cut_tail(folder, segments[-1], ledger))
+
+
+def _ledger(folder: Path, segments: list[int], now_s: int) -> Ledger:
+    """From the newest heading that can be read; what came after it is counted again."""
+    heading, since = None, segments[-1]
+    for since in reversed(segments):
+        heading = decode_heading((folder / file_name(since)).read_bytes())
+        if heading:
+            break
+        log.error("the heading of %s is damaged", folder / file_name(since))
+    ledger = Ledger(heading or Heading(epoch=now_s, next_index=segments[0]))
+    for first in segments:
+        # The newest is taken over when its tail is known.
+        if since <= first < segments[-1]:
+            _take_over(ledger, (folder / file_name(first)).read_bytes(), None)
+    return ledger
+
+
+def _cut_tail(folder: Path, first: int, ledger: Ledger) -> Tail:
+    file = folder / file_name(first)
+    data = file.read_bytes()
+    tail = find_tail(data, heading_bytes(data), first)
+    if tail.is_torn:
+        log.warning("%s: a write was cut short at byte %s; forgotten", file, tail.end)
+        handle = os.open(file, os.O_RDWR)
+        try:
+            zero_from(handle, tail.end, len(data))
+        finally:
+            os.close(handle)
+    _take_over(ledger, data, tail.end)
+    return tail
+
+
+def _take_over(ledger: Ledger, data: bytes, end: int | None) -> None:
+    for found in read_records(data[:end], heading_bytes(data)):
+        if not isinstance(found, Hole):
+            ledger.take_over(found[0])

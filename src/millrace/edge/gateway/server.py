@@ -1,0 +1,37 @@
+"""What every kind of input has: a place where messages come in."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from millrace.core.gateway.inputs import HttpInput
+from millrace.core.gateway.mqtt_input import MqttInput
+from millrace.core.gateway.spec import Input
+from millrace.edge.gateway.commander import Commander
+from millrace.edge.gateway.http_server import HttpServer
+from millrace.edge.gateway.intake import Intake
+from millrace.edge.gateway.mqtt_server import MqttServer
+from millrace.edge.gateway.tcp_server import TcpServer
+
+
+class Server(Protocol):
+    async def start(self) -> None: ...
+
+    def look_after(self) -> None:
+        """Once a second: certificates that were renewed, connections that hang."""
+
+    @property
+    def connection_count(self) -> int: ...
+
+    async def stop_listening(self) -> None: ...
+
+    async def end(self) -> None: ...
+
+
+def server_of(spec: Input, intake: Intake, commander: Commander | None) -> Server:
+    """`commander` None: no device hears commands."""
+    if isinstance(spec, MqttInput):
+        return MqttServer(spec, intake, commander)
+    if isinstance(spec, HttpInput):
+        return HttpServer(spec, intake)
+    return TcpServer(spec, intake, commander if spec.commands else None)

@@ -1,0 +1,102 @@
+"""Looks at a running gateway: counters as they are, rates since the last second."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from millrace.core.gateway.spec import Input
+from millrace.core.gateway.state import CommandsState, GatewayState, InputState
+from millrace.edge.gateway.committer import Committer
+from millrace.edge.gateway.courier import Courier
+from millrace.edge.gateway.delivery import Delivery
+from millrace.edge.gateway.intake import Intake
+from millrace.edge.gateway.server import Server
+
+_SPAN_S = 10.0
+
+
+@dataclass(frozen=True)
+class Line:
+    """An input with all that belongs to it."""
+
+    spec: Input
+    committer: Committer
+    intake: Intake
+    courier: Courier
+    server: Server
+
+
+class Rate:
+    """Of a counter, over the last seconds."""
+
+    def __init__(self) -> None:
+        self._seen: list[tuple[float, int]] = []
+
+    def note(self, now_s: float, count: int) -> None:
+        self._seen.append((now_s, count))
+        while len(self._seen) > 2 and self._seen[1][0] < now_s - _SPAN_S:
+            self._seen.pop(0)
+
+    @property
+    def per_s(self) -> float:
+        if len(self._seen) < 2:
+            return 0.0
+        (first_s, first), (last_s, last) = self._seen[0], self._seen[-1]
+        return (last - first) / max(last_s - first_s, 0.001)
+
+
+class Sight:
+    def __init__(
+        self,
+        site: str,
+        lines: Sequence[Line],
+        delivery: Delivery,
+        commands: Callable[[], CommandsState] | None,
+    ) -> None:
+        self._site = site
+        self._commands = commands
+        self._lines = lines
+        self._delivery = delivery
+        self._taken = {line.spec.name: Rate() for line in lines}
+        self._delivered = {line.spec.name: Rate() for line in lines}
+
+    def note(self, now_s: float) -> None:
+        for line in self._lines:
+            self._taken[line.spec.name].note(now_s, line.intake.taken)
+            self._delivered[line.spec.name].note(now_s, line.courier.delivered)
+
+    def look(self) -> GatewayState:
+        return GatewayState(
+            site=self._site,
+            inputs=tuple(self._input(line) for line in self._lines),
+            commands=self._commands() if self._commands else None,
+            obstacle=self._delivery.obstacle,
+            refusals=self._delivery.refusals,
+        )
+
+    def _input(self, line: Line) -> InputState:
+        spec, spool, courier = line.spec, line.committer.spool, line.courier
+        oldest_ms = spool.oldest_ms
+        return InputState(
+            name=spec.name,
+            kind=spec.kind,
+            listen=spec.where,
+            taken=line.intake.taken,
+            kept=line.committer.kept,
+            delivered=courier.delivered,
+            refused=line.committer.refused + line.intake.refused,
+            malformed=line.intake.malformed,
+            dropped=spool.dropped,
+            dead_letters=courier.dead_letters.count,
+            damaged_bytes=courier.reader.damaged_bytes,
+            connections=line.server.connection_count,
+            waiting=max(0, spool.next_index - courier.window.base),
+            spool_bytes=spool.size,
+            spool_limit_bytes=spec.spool.size,
+            oldest_age_s=None if oldest_ms is None else max(0.0, time.time() - oldest_ms / 1000),
+            taken_per_s=self._taken[spec.name].per_s,
+            delivered_per_s=self._delivered[spec.name].per_s,
+            obstacle=line.committer.obstacle or line.intake.obstacle,
+        )

@@ -1,0 +1,120 @@
+"""How a gateway does, by HTTPS: a page for people, metrics for Prometheus, health for watchers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+from aiohttp import web
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+from millrace.core.gateway.inputs import Tls
+from millrace.core.gateway.page import render_page
+from millrace.core.gateway.spec import StatusSpec
+from millrace.core.gateway.state import GatewayState
+from millrace.edge.gateway.https import HttpsServer
+from millrace.edge.gateway.settings import ServerTls
+from millrace.edge.gateway.tokens import Tokens
+
+_COUNTERS = {
+    "taken": "Messages that came in",
+    "kept": "Messages that are or were safe on disk",
+    "delivered": "Messages that the broker has",
+    "refused": "Messages refused for want of room",
+    "malformed": "What was no message: too long, or cut short",
+    "dropped": "Messages dropped for want of room",
+}
+_GAUGES = {
+    "dead_letters": "Messages that no broker takes",
+    "damaged_bytes": "Bytes of the spool that were damaged",
+    "connections": "Open connections",
+    "waiting": "Messages that are safe and not delivered",
+    "spool_bytes": "Size of the spool's files",
+    "spool_limit_bytes": "What the spool may hold",
+    "oldest_age_s": "Age of the eldest message that waits",
+    "drain_s": "Until all that waits is delivered, as things go",
+}
+
+
+Family = TypeVar("Family", CounterMetricFamily, GaugeMetricFamily)
+
+
+class StatusServer:
+    def __init__(self, spec: StatusSpec, look: Callable[[], GatewayState]) -> None:
+        self._spec = spec
+        self._look = look
+        self._tls = ServerTls(Tls(certificate=spec.certificate, key=spec.key))
+        self._tokens = Tokens(spec.token)
+        self._registry = CollectorRegistry()
+        self._registry.register(_Metrics(look))
+        routes = [
+            web.get("/", self._page),
+            web.get("/status", self._status),
+            web.get("/metrics", self._metrics),
+            web.get("/health", self._health),
+        ]
+        self._server = HttpsServer(
+            "status", routes, most_bytes=1 << 16, tokens=self._tokens, tls=self._tls.context
+        )
+
+    async def start(self) -> None:
+        await self._server.start(*self._spec.host_port)
+
+    def look_after(self) -> None:
+        self._tls.renew()
+        self._tokens.renew()
+
+    async def end(self) -> None:
+        await self._server.end()
+
+    async def _page(self, _: web.Request) -> web.Response:
+        return web.Response(text=render_page(self._look()), content_type="text/html")
+
+    async def _status(self, _: web.Request) -> web.Response:
+        state = self._look()
+        return web.json_response({**state.model_dump(mode="json"), "alarms": state.alarms})
+
+    async def _metrics(self, _: web.Request) -> web.Response:
+        body = generate_latest(self._registry)
+        return web.Response(body=body, headers={"Content-Type": CONTENT_TYPE_LATEST})
+
+    async def _health(self, _: web.Request) -> web.Response:
+        """It takes messages: that the broker is away is what a gateway is there for."""
+        full = [one.name for one in self._look().inputs if one.obstacle]
+        return web.json_response({"healthy": not full, "full": full}, status=503 if full else 200)
+
+
+class _Metrics(Collector):
+    def __init__(self, look: Callable[[], GatewayState]) -> None:
+        self._look = look
+
+    def collect(self) -> Iterator[CounterMetricFamily | GaugeMetricFamily]:
+        state = self._look()
+        for name, text in _COUNTERS.items():
+            yield _by_input(CounterMetricFamily, name, text, state)
+        for name, text in _GAUGES.items():
+            yield _by_input(GaugeMetricFamily, name, text, state)
+        up = "Whether the broker takes messages"
+        yield _of_site("broker_up", up, state, 0 if state.obstacle else 1)
+        if state.commands:
+            yield _of_site(
+                "commands_open", "Commands without an outcome", state, state.commands.open
+            )
+        yield _of_site("topics_refused", "Topics that take nothing", state, len(state.refusals))
+
+
+def _by_input(family: type[Family], name: str, text: str, state: GatewayState) -> Family:
+    made = family(f"millrace_gateway_{name}", text, labels=["site", "input"])
+    for one in state.inputs:
+        value = getattr(one, name)
+        if value is not None:
+            made.add_metric([state.site, one.name], value)
+    return made
+
+
+def _of_site(name: str, text: str, state: GatewayState, value: float) -> GaugeMetricFamily:
+    made = GaugeMetricFamily(f"millrace_gateway_{name}", text, labels=["site"])
+    made.add_metric([state.site], value)
+    return made

@@ -1,0 +1,49 @@
+"""Tokens of an HTTPS server, in a file (0600), a line each; read anew when the file changes."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hmac
+from pathlib import Path
+
+from millrace.core.errors import MillraceError
+from millrace.edge.gateway.private_file import read_private
+from millrace.state.files import mtime_ns
+
+
+class Tokens:
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._read_ns = -1
+        self._tokens: list[bytes] = []
+        self.renew()
+
+    def renew(self) -> None:
+        now_ns = mtime_ns(self._file)
+        if now_ns == self._read_ns:
+            return
+        lines = read_private(self._file).encode().split()
+        if not lines:
+            raise MillraceError(f"{self._file}: it has no token; write one, a line each")
+        self._tokens, self._read_ns = lines, now_ns
+
+    def admit(self, authorization: str | None) -> bool:
+        """`Bearer <token>`, or `Basic` with the token as the password of any user."""
+        shown = _shown(authorization or "")
+        found = False
+        for token in self._tokens:  # all of them, so that time tells nothing
+            found |= hmac.compare_digest(shown, token)
+        return found
+
+
+def _shown(authorization: str) -> bytes:
+    kind, _, word = authorization.partition(" ")
+    if kind.lower() == "bearer":
+        return word.strip().encode()
+    if kind.lower() != "basic":
+        return b""
+    try:
+        return base64.b64decode(word, validate=True).partition(b":")[2]
+    except binascii.Error:
+        return b""

@@ -1,0 +1,83 @@
+"""What is delivered, and what a next start would have to look for at the broker."""
+
+from __future__ import annotations
+
+import random
+
+from millrace.core.gateway.window import Progress, Window
+
+A, B = ("t", 0), ("t", 1)
+
+
+def handed_over(count: int, progress: Progress | None = None) -> Window:
+    window = Window(progress or Progress())
+    for index in range(window.base, window.base + count):
+        window.hand_over(index)
+    return window
+
+
+def test_the_base_is_the_first_that_is_not_done():
+    window = handed_over(4)
+    window.acknowledge(1, A, 0)
+    window.acknowledge(3, B, 0)
+    assert (window.base, window.outstanding) == (0, 2)
+    window.acknowledge(0, A, 1)
+    assert (window.base, window.outstanding) == (2, 1)
+    assert [window.is_done(index) for index in range(4)] == [True, True, False, True]
+
+
+def test_what_was_lost_with_its_bytes_is_not_waited_for():
+    window = handed_over(2)
+    window.hand_over(5)
+    for index in (0, 1, 5):
+        window.finish(index)
+    assert window.base == 6
+
+
+def test_offsets_wait_for_all_that_was_handed_over_before_them():
+    window = handed_over(3)
+    window.progress()  # nothing was sent: the mark is behind the third message
+    window.acknowledge(1, A, 10)
+    window.acknowledge(2, B, 20)
+    assert window.progress().offsets == {}
+    window.acknowledge(0, B, 21)
+    assert window.progress().offsets == {}
+    window.hand_over(3)
+    window.acknowledge(3, A, 11)
+    assert window.progress().offsets == {"t": {0: 11, 1: 22}}
+
+
+def test_nothing_moves_while_an_earlier_way_is_not_looked_through():
+    window = handed_over(1, Progress(base=5, offsets={"t": {0: 3}}))
+    window.acknowledge(5, A, 9)
+    kept = window.progress(is_looked_through=False)
+    assert kept == Progress(base=6, offsets={"t": {0: 3}})
+
+
+def test_a_next_start_finds_all_that_was_delivered_and_not_written_down():
+    """Whenever it is cut: of what is not before `base`, everything that the broker has lies behind
+    the offsets that were written down."""
+    chance = random.Random(1)
+    for _ in range(300):
+        logs: dict[tuple[str, int], list[int]] = {A: [], B: []}
+        window, told = Window(Progress()), Window(Progress()).progress()
+        waiting: list[tuple[int, tuple[str, int], int]] = []
+        for _ in range(60):
+            act = chance.random()
+            if act < 0.5:
+                index, part = window.next, chance.choice([A, B])
+                window.hand_over(index)
+                logs[part].append(index)
+                waiting.append((index, part, len(logs[part]) - 1))
+            elif act < 0.9 and waiting:
+                part = chance.choice([A, B])
+                mine = next((one for one in waiting if one[1] == part), None)
+                if mine:
+                    waiting.remove(mine)
+                    window.acknowledge(*mine)
+            else:
+                told = window.progress()
+        for (topic, number), log in logs.items():
+            begin = told.offsets.get(topic, {}).get(number, 0)
+            unseen = [index for index in log[:begin] if index >= told.base]
+            assert not unseen
