@@ -1,0 +1,40 @@
+"""The relay as it is, between two clusters: python -m benchmarks.contestants.relay FILE."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from millrace.core.relay import RelaySpec
+from millrace.core.site import SiteSpec
+from millrace.edge.relay.door import Door
+from millrace.edge.relay.run import Relay
+from millrace.edge.simulator import stop_on_signals
+
+
+def main(file: Path) -> None:
+    race = json.loads(file.read_text())
+    relay = Relay(
+        RelaySpec.model_validate(race["relay"]),
+        [_door(race["source"])],
+        _door(race["target"]),
+        stop=stop_on_signals(),
+        publish=lambda _: None,
+        on_halt=lambda halt: _say(halt.text),
+        say=_say,
+    )
+    relay.run()
+
+
+def _door(way: dict[str, Any]) -> Door:
+    return Door(SiteSpec.model_validate(way["cluster"]), way["settings"], login=dict)
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(line + "\n")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

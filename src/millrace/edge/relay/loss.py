@@ -1,0 +1,48 @@
+"""Lets a partition go on behind what is lost, after a person agreed to it."""
+
+from __future__ import annotations
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+
+from millrace.core.coordinates import Part
+from millrace.core.relay import RelaySpec
+from millrace.core.relay_rights import GROUP
+from millrace.edge.errors import Watch, watched
+from millrace.edge.relay.door import Door
+from millrace.edge.relay.target import Target
+
+_ASK_S = 15.0
+_TRIES = 12
+
+
+def accept_loss(
+    relay: RelaySpec, source: Door, target: Door, part: Part, offset: int | None
+) -> int:
+    """Where it goes on: at `offset`, or at what the site still has. Ends the relay that runs."""
+    begin = _first_there(source, part) if offset is None else offset
+    tries = iter(range(_TRIES))
+
+    def wait(error: KafkaError) -> None:
+        if next(tries, None) is None:
+            raise writer.watch.explain(error)
+
+    writer = Target(relay, target.cluster, target.settings, wait)
+    writer.open()
+    writer.begin()
+    writer.note({part: begin})
+    writer.commit()
+    return begin
+
+
+def _first_there(source: Door, part: Part) -> int:
+    watch = Watch(source.cluster, source.settings)
+    consumer = Consumer(watched({**source.settings, "group.id": GROUP}, watch))
+    try:
+        place = TopicPartition(part.topic, part.partition)
+        low, _ = consumer.get_watermark_offsets(place, timeout=_ASK_S)
+    except KafkaException as error:
+        raise watch.explain(error.args[0], part.topic) from error
+    else:
+        return int(low)
+    finally:
+        consumer.close()

@@ -1,0 +1,47 @@
+"""Reads how far each partition was brought, after the last who wrote it is fenced."""
+
+from __future__ import annotations
+
+import time
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+
+from millrace.core.coordinates import Part
+from millrace.core.relay_positions import decode
+from millrace.core.relay_rights import GROUP
+from millrace.core.site import ClientSettings, SiteSpec
+from millrace.edge.errors import Watch, watched
+
+_READ: ClientSettings = {
+    "group.id": GROUP,
+    "isolation.level": "read_committed",
+    "auto.offset.reset": "earliest",
+    "enable.auto.commit": False,
+    "enable.partition.eof": True,
+}
+_WITHIN_S = 60.0
+
+
+def read_positions(target: SiteSpec, settings: ClientSettings, topic: str) -> dict[Part, int]:
+    """The topic has one writer, and that one has no transaction open now: its end is the end."""
+    watch = Watch(target, settings)
+    consumer = Consumer(watched({**settings, **_READ}, watch))
+    found: dict[Part, int] = {}
+    deadline = time.monotonic() + _WITHIN_S
+    try:
+        consumer.assign([TopicPartition(topic, 0, 0)])
+        while time.monotonic() < deadline:
+            for message in consumer.consume(10_000, 0.2):
+                error = message.error()
+                if error is None:
+                    part, offset = decode(message.key() or b"", message.value() or b"")
+                    found[part] = offset
+                elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - its name
+                    return found
+                else:
+                    raise watch.explain(error, topic)
+        raise watch.explain(None, topic)
+    except KafkaException as error:
+        raise watch.explain(error.args[0], topic) from error
+    finally:
+        consumer.close()

@@ -1,0 +1,166 @@
+"""A relay with the passwords and the files that are kept here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from threading import Event
+
+from millrace.core.coordinates import Part
+from millrace.core.errors import MillraceError
+from millrace.core.event import Kind, make_event
+from millrace.core.kafka_client import librdkafka_settings
+from millrace.core.layout import Layout
+from millrace.core.provision import RELAY
+from millrace.core.relay import RelaySpec
+from millrace.core.relay_beat import RelayBeat
+from millrace.core.relay_plan import Halt
+from millrace.core.relay_references import describe_unknown_relay, sites_of_relay
+from millrace.core.relay_rights import wanted_at_site, wanted_at_target
+from millrace.core.site import SiteSpec
+from millrace.edge.relay.door import Door
+from millrace.edge.relay.loss import accept_loss
+from millrace.edge.relay.run import Relay
+from millrace.local.provision import provision_as_admin
+from millrace.local.secrets import read_user
+from millrace.specs.loader import load_clusters, load_relays, load_sites
+from millrace.state.files import mtime_ns, read_text, write_atomic
+from millrace.state.outbox import tell
+
+_LOOK_EVERY_S = 2.0
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class RelayPlan:
+    spec: RelaySpec
+    sites: tuple[SiteSpec, ...]
+    cluster: SiteSpec
+
+    @classmethod
+    def load(cls, layout: Layout, name: str) -> RelayPlan:
+        relays = {relay.name: relay for relay in load_relays(layout)}
+        if name not in relays:
+            raise MillraceError(describe_unknown_relay(name, list(relays)))
+        spec = relays[name]
+        clusters = {cluster.name: cluster for cluster in load_clusters(layout)}
+        sites = sites_of_relay(spec, load_sites(layout))
+        return cls(spec, tuple(sites), clusters[spec.to])
+
+
+def provision_relay(
+    layout: Layout, plan: RelayPlan, sites: Sequence[SiteSpec] | None = None
+) -> list[str]:
+    """Users and rights at `sites`, or all of them, and at the target; what was changed."""
+    names = [site.name for site in plan.sites]
+    wanted = [
+        (site, wanted_at_site(plan.spec)) for site in (plan.sites if sites is None else sites)
+    ]
+    wanted.append((plan.cluster, wanted_at_target(plan.spec, names)))
+    return [
+        f"{place.name}: {line}"
+        for place, what in wanted
+        for line in provision_as_admin(layout, place, what)
+    ]
+
+
+def run_relay(layout: Layout, name: str, ended: Event, say: Say) -> None:
+    """Until `ended`. Files that change are taken up in between two transactions."""
+    plan = RelayPlan.load(layout, name)
+    while not ended.is_set():
+        stop = Event()
+        relay = _make(layout, plan, stop, say)
+        with ThreadPoolExecutor(1) as pool:
+            following = pool.submit(_follow, layout, plan, stop, ended, say)
+            try:
+                relay.run()
+            finally:
+                stop.set()
+            plan = following.result()
+
+
+def go_on_behind(layout: Layout, name: str, part: Part, offset: int | None) -> int:
+    """Agree to a loss: the relay that runs is shut out, and goes on from there when restarted."""
+    plan = RelayPlan.load(layout, name)
+    sources = {site.name: site for site in plan.sites}
+    if part.site not in sources or part.topic not in plan.spec.topics:
+        known = ", ".join(sources)
+        raise MillraceError(
+            f"relay {name!r} does not bring {part}; its sites are {known},"
+            f" its topics {', '.join(plan.spec.topics)}"
+        )
+    source, target = _door(layout, sources[part.site]), _door(layout, plan.cluster)
+    return accept_loss(plan.spec, source, target, part, offset)
+
+
+def read_relay_beat(layout: Layout, name: str) -> RelayBeat | None:
+    text = read_text(layout.relay_beat(name))
+    return RelayBeat.model_validate_json(text) if text else None
+
+
+def _make(layout: Layout, plan: RelayPlan, stop: Event, say: Say) -> Relay:
+    before = read_relay_beat(layout, plan.spec.name)
+    known = set(before.halts) if before else set()
+
+    def publish(beat: RelayBeat) -> None:
+        write_atomic(layout.relay_beat(plan.spec.name), beat.model_dump_json())
+
+    def on_halt(halt: Halt) -> None:
+        name, now = plan.spec.name, datetime.now(UTC)
+        text = f"{halt.text}; {halt.way_out(name)}"
+        say(text)
+        if halt not in known:
+            tell(layout, [make_event(Kind.RELAY_HALTED, name, now, text, halt.site)])
+
+    return Relay(
+        plan.spec,
+        [_door(layout, site) for site in plan.sites],
+        _door(layout, plan.cluster),
+        stop=stop,
+        publish=publish,
+        on_halt=on_halt,
+        say=say,
+    )
+
+
+def _door(layout: Layout, cluster: SiteSpec) -> Door:
+    def login() -> dict[str, str]:
+        user = read_user(layout, cluster.name, RELAY)
+        return {"sasl.username": user.username, "sasl.password": user.password}
+
+    settings = {**librdkafka_settings(cluster, layout.ca, "", ""), **login()}
+    return Door(cluster, settings, login)
+
+
+def _follow(layout: Layout, plan: RelayPlan, stop: Event, ended: Event, say: Say) -> RelayPlan:
+    """The plan to go on with, as soon as `stop`, which is set when it is another."""
+    seen = _stamps(layout)
+    while not stop.wait(_LOOK_EVERY_S / 10):
+        if ended.is_set():
+            stop.set()
+        now = _stamps(layout)
+        if now == seen:
+            continue
+        seen = now
+        changed = _load_again(layout, plan, say)
+        if changed != plan:
+            say(f"relay {plan.spec.name!r}: its files changed; taking them up")
+            stop.set()
+            return changed
+    return plan
+
+
+def _load_again(layout: Layout, plan: RelayPlan, say: Say) -> RelayPlan:
+    """A mistake in a file changes nothing until it is put right."""
+    try:
+        return RelayPlan.load(layout, plan.spec.name)
+    except MillraceError as error:
+        say(f"relay {plan.spec.name!r} goes on as before: {error}")
+        return plan
+
+
+def _stamps(layout: Layout) -> dict[str, int]:
+    folders = (layout.relays, layout.clusters, layout.sites)
+    return {str(file): mtime_ns(file) for folder in folders for file in folder.glob("*.yaml")}

@@ -1,0 +1,269 @@
+"""A relay at a real broker: each record once and whole, whatever dies, whenever it dies."""
+
+from __future__ import annotations
+
+import random
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from millrace.core.coordinates import Part
+from millrace.core.provision import Topic, Wanted
+from millrace.core.relay import RelaySpec
+from millrace.core.relay_plan import Cause
+from millrace.core.site import SiteSpec
+from millrace.edge.relay.door import Door
+from millrace.edge.relay.loss import accept_loss
+from millrace.edge.relay.run import Relay
+from tests.integration.conftest import RunningSite
+from tests.integration.relay_child import STEPS
+from tests.integration.relays import Load, RelayBed
+from tests.support import free_ports, wait_until
+
+NewBed = Callable[..., RelayBed]
+
+
+@pytest.fixture
+def new_bed(site: RunningSite, tmp_path: Path) -> Iterator[NewBed]:
+    """A relay of one topic, from the broker of all tests to itself under another name."""
+    made: list[RelayBed] = []
+
+    def make(topic: str, *more: str, partitions: int = 3) -> RelayBed:
+        site.add_topic(topic, partitions)
+        spec = RelaySpec(name=topic, sites=("plant-t",), topics=(topic, *more), to="centre")
+        bed = RelayBed(spec, (site,), site, tmp_path)
+        bed.provision()
+        made.append(bed)
+        return bed
+
+    yield make
+    for bed in made:
+        bed.kill()
+
+
+def test_each_record_once_though_the_relay_dies_in_every_step(
+    site: RunningSite, new_bed: NewBed
+) -> None:
+    bed = new_bed("each-step")
+    with Load(site, "each-step"):
+        for step in STEPS:
+            bed.start(step, after_ms=4)
+            assert bed.await_end() == -signal.SIGKILL, bed.log.read_text()
+        bed.start()
+        wait_until(lambda: bed.lag is not None and bed.lag < 1_000, 30, "nearly all brought")
+    bed.await_all("each-step")
+    assert bed.assert_exactly_once("each-step") > 5_000
+
+
+def test_whoever_starts_shuts_out_who_ran_before(site: RunningSite, new_bed: NewBed) -> None:
+    bed = new_bed("two-at-once")
+    with Load(site, "two-at-once"):
+        bed.start()
+        first = bed.process
+        assert first
+        bed.await_messages(1_000)
+        bed.start()
+        assert first.wait(30) == 1
+        assert "LostTransactionError" in bed.log.read_text()
+    bed.await_all("two-at-once")
+    assert bed.assert_exactly_once("two-at-once") > 1_000
+
+
+def test_partitions_and_topics_that_appear_are_taken_up(site: RunningSite, new_bed: NewBed) -> None:
+    bed = new_bed("relay-grows", "relay-appears", partitions=1)
+    bed.start()
+    site.produce("app", "relay-grows", [(b"k", b"before")])
+    bed.await_all("relay-grows")
+    assert bed.beat
+    assert "there is no topic 'relay-appears'" in bed.beat.sites[0].trouble
+
+    site.add_topic("relay-grows", 4)
+    with Load(site, "relay-grows", partitions=4):
+        site.add_topic("relay-appears", 2)
+        site.produce("app", "relay-appears", [(b"k", b"%d" % number) for number in range(100)])
+        wait_until(lambda: site.count("app", "relay-appears") >= 100)
+    bed.await_all("relay-grows")
+    bed.await_all("relay-appears")
+    assert bed.assert_exactly_once("relay-grows") > 1
+    assert bed.assert_exactly_once("relay-appears") == 100
+    assert set(bed.brought("relay-grows")) == {0, 1, 2, 3}
+
+
+def test_what_retention_took_halts_its_partition_and_no_other(
+    site: RunningSite, new_bed: NewBed
+) -> None:
+    bed = new_bed("overtaken", partitions=2)
+    fill(site, "overtaken", (0, 1), range(100))
+    bed.start()
+    bed.await_all("overtaken")
+    bed.stop()
+    fill(site, "overtaken", (0, 1), range(100, 300))
+    delete_before(site, "overtaken", 0, 250)
+    bed.start()
+    wait_until(lambda: bed.beat and bed.beat.halts, 30, "halted")
+    assert bed.beat
+    (halt,) = bed.beat.halts
+    assert (halt.cause, halt.part) == (Cause.OVERTAKEN, Part("plant-t", "overtaken", 0))
+    assert str(halt.lost) == "[100..249]"
+    wait_until(lambda: numbers(bed, "overtaken", 1) == list(range(300)), 30, "the other goes on")
+    assert numbers(bed, "overtaken", 0) == list(range(100))
+
+    # A person agrees to the loss: that ends the relay that runs, and the next goes on behind it.
+    (source,), target = [bed.door(one) for one in bed.sources], bed.door(bed.target)
+    assert accept_loss(bed.spec, source, target, halt.part, None) == 250
+    fill(site, "overtaken", (1,), range(300, 301))
+    assert bed.await_end() == 1
+    bed.start()
+    behind = [*range(100), *range(250, 300)]
+    wait_until(lambda: numbers(bed, "overtaken", 0) == behind, 30, "gone on behind the loss")
+
+
+def test_what_is_overtaken_while_the_relay_has_brought_nothing_yet_is_told_too(
+    site: RunningSite, new_bed: NewBed
+) -> None:
+    """The start of a partition is written down before its first record."""
+    bed = new_bed("from-the-start", partitions=1)
+    bed.start()
+    wait_until(lambda: bed.beat and bed.beat.transactions, 30, "the start written down")
+    bed.kill()
+    fill(site, "from-the-start", (0,), range(10))
+    delete_before(site, "from-the-start", 0, 7)
+    bed.start()
+    wait_until(lambda: bed.beat and bed.beat.halts, 30, "halted")
+    assert bed.beat
+    assert str(bed.beat.halts[0].lost) == "[0..6]"
+
+
+def test_a_topic_that_was_made_anew_is_told_of(site: RunningSite, new_bed: NewBed) -> None:
+    bed = new_bed("anew", partitions=1)
+    fill(site, "anew", (0,), range(10))
+    bed.start()
+    bed.await_all("anew")
+    bed.stop()
+    admin = AdminClient(site.admin)
+    admin.delete_topics(["anew"])["anew"].result(15)
+    wait_until(lambda: "anew" not in admin.list_topics(timeout=10).topics)
+    site.add_topic("anew", 1)
+    fill(site, "anew", (0,), range(3))
+    bed.start()
+    wait_until(lambda: bed.beat and bed.beat.halts, 30, "halted")
+    assert bed.beat
+    assert bed.beat.halts[0].cause is Cause.WENT_BACK
+    assert numbers(bed, "anew", 0) == list(range(10))
+
+
+def test_a_record_that_the_target_refuses_halts_its_partition_and_no_other(
+    site: RunningSite, new_bed: NewBed
+) -> None:
+    bed = new_bed("refused", partitions=2)
+    small = Topic(name="plant-t.refused", partitions=2, settings={"max.message.bytes": "20000"})
+    site.provision(Wanted(topics=(small,)))
+    fill(site, "refused", (0, 1), range(100))
+    producer = Producer(site.settings("app"))
+    producer.produce("refused", random.Random(1).randbytes(100_000), b"large", partition=0)
+    assert producer.flush(15) == 0
+    fill(site, "refused", (0, 1), range(100, 200))
+    bed.start()
+    wait_until(lambda: bed.beat and bed.beat.halts, 30, "halted")
+    assert bed.beat
+    (halt,) = bed.beat.halts
+    assert (halt.cause, halt.part.partition, halt.offset) == (Cause.REFUSED, 0, 100)
+    wait_until(lambda: numbers(bed, "refused", 1) == list(range(200)), 30, "the other goes on")
+    assert numbers(bed, "refused", 0) == list(range(100))
+
+    # Once the target takes it, all of it comes.
+    bed.stop()
+    allow_large(site, "plant-t.refused")
+    bed.start()
+    bed.await_all("refused")
+    assert bed.assert_exactly_once("refused") == 401
+
+
+def test_aborted_records_of_the_source_are_not_brought(site: RunningSite, new_bed: NewBed) -> None:
+    bed = new_bed("transacted", partitions=1)
+    producer = Producer({**site.settings("app"), "transactional.id": "app-transacted"})
+    producer.init_transactions(15)
+    for number in range(6):
+        producer.begin_transaction()
+        producer.produce("transacted", b"%d" % number, partition=0)
+        if number % 2:
+            producer.abort_transaction(15)
+        else:
+            producer.commit_transaction(15)
+    bed.start()
+    bed.await_all("transacted")
+    assert numbers(bed, "transacted", 0) == [0, 2, 4]
+    wait_until(lambda: bed.lag == 0, 10, "at the end, though markers follow the last record")
+
+
+def test_a_site_that_is_away_delays_no_other(site: RunningSite, new_bed: NewBed) -> None:
+    away = SiteSpec(name="plant-away", bootstrap=f"127.0.0.1:{free_ports(3)}")
+    bed = new_bed("one-away", partitions=1)
+    bed.spec = bed.spec.model_copy(update={"sites": ("plant-away", "plant-t")})
+    bed.sources = (replace(site, spec=away), site)
+    bed.start()
+    wait_until(lambda: bed.beat and len(bed.beat.sites) == 2, 30, "begun")
+    fill(site, "one-away", (0,), range(100))
+    wait_until(lambda: numbers(bed, "one-away", 0, site) == list(range(100)), 10, "brought")
+    wait_until(lambda: bed.beat and bed.beat.sites[0].trouble, 30, "told of")
+    assert bed.beat
+    assert "no answer from" in bed.beat.sites[0].trouble
+    assert bed.beat.sites[1].trouble == ""
+
+
+def test_a_password_that_was_changed_is_taken_up(site: RunningSite, new_bed: NewBed) -> None:
+    bed = new_bed("changed-password", partitions=1)
+    fill(site, "changed-password", (0,), range(10))
+    right = {"sasl.username": "relay", "sasl.password": site.password_of("relay")}
+    old = {**site.settings("relay"), "sasl.password": "of yesterday"}
+    stop = threading.Event()
+    relay = Relay(
+        bed.spec,
+        [Door(site.spec, old, login=lambda: right)],
+        bed.door(site),
+        stop=stop,
+        publish=lambda _: None,
+        on_halt=lambda _: None,
+        say=lambda _: None,
+    )
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(relay.run)
+        try:
+            brought = list(range(10))
+            wait_until(lambda: numbers(bed, "changed-password", 0) == brought, 30, "brought")
+        finally:
+            stop.set()
+        running.result(30)
+
+
+def numbers(
+    bed: RelayBed, topic: str, partition: int, site: RunningSite | None = None
+) -> list[int]:
+    records = bed.brought(topic, site).get(partition, [])
+    return [int(record.value or b"-1") for record in records]
+
+
+def fill(site: RunningSite, topic: str, partitions: tuple[int, ...], values: range) -> None:
+    producer = Producer(site.settings("app"))
+    for number in values:
+        for partition in partitions:
+            producer.produce(topic, b"%d" % number, b"k", partition=partition)
+    assert producer.flush(15) == 0
+
+
+def delete_before(site: RunningSite, topic: str, partition: int, offset: int) -> None:
+    """What retention does, at once."""
+    admin, place = AdminClient(site.admin), TopicPartition(topic, partition, offset)
+    admin.delete_records([place])[place].result(15)
+
+
+def allow_large(site: RunningSite, topic: str) -> None:
+    larger = Topic(name=topic, partitions=2, settings={"max.message.bytes": "1000000"})
+    site.provision(Wanted(topics=(larger,)))

@@ -1,0 +1,161 @@
+"""What goes into which transaction, by a target that keeps what is committed and refuses some."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from queue import Queue
+from threading import Event
+from typing import Any
+
+import pytest
+from confluent_kafka import KafkaError
+
+from millrace.core.coordinates import Part
+from millrace.core.relay_plan import TRANSACTION_BYTES, Halt
+from millrace.edge.relay.ledger import Ledger
+from millrace.edge.relay.source import Batch
+from millrace.edge.relay.target import AbortedError
+from millrace.edge.relay.writer import Writer
+
+P, Q = Part("a", "t", 0), Part("a", "t", 1)
+
+
+@dataclass(frozen=True)
+class Record:
+    part: Part
+    number: int
+    size: int = 10
+
+    def topic(self) -> str:
+        return self.part.topic
+
+    def partition(self) -> int:
+        return self.part.partition
+
+    def offset(self) -> int:
+        return self.number
+
+    def __len__(self) -> int:
+        return self.size
+
+
+@dataclass
+class InMemoryTarget:
+    """All or nothing. `refuses` for ever, `aborts` so many times."""
+
+    refuses: set[Record] = field(default_factory=set)
+    aborts: int = 0
+    brought: list[Record] = field(default_factory=list)
+    positions: dict[Part, int] = field(default_factory=dict)
+    commits: int = 0
+    _records: list[Record] = field(default_factory=list)
+    _noted: dict[Part, int] = field(default_factory=dict)
+
+    def begin(self) -> None:
+        self._records, self._noted = [], {}
+
+    def produce(self, _site: str, messages: Iterable[Any]) -> dict[Part, int]:
+        new = list(messages)
+        self._records += new
+        return {record.part: record.number + 1 for record in new}
+
+    def note(self, positions: Mapping[Part, int]) -> None:
+        self._noted = dict(positions)
+
+    def commit(self) -> None:
+        if self.refuses & set(self._records):
+            raise AbortedError(KafkaError(KafkaError.MSG_SIZE_TOO_LARGE))
+        if self.aborts:
+            self.aborts -= 1
+            raise AbortedError(KafkaError(KafkaError.NOT_ENOUGH_REPLICAS))
+        for part, position in self._noted.items():
+            assert position > self.positions.get(part, -1), "a step back brings records twice"
+        self.brought += self._records
+        self.positions |= self._noted
+        self.commits += 1
+
+
+class Desk:
+    """A writer, what it is given, and what halted."""
+
+    def __init__(self, target: InMemoryTarget, stored: dict[Part, int] | None = None) -> None:
+        self.target = target
+        self.halts: list[Halt] = []
+        self.queue: Queue[Batch] = Queue()
+        ledger = Ledger(stored or {}, self.halts.append)
+        made: Any = target
+        self.writer = Writer(made, ledger, self.queue, Event())
+
+    def bring(self, *batches: Batch) -> None:
+        for batch in batches:
+            self.queue.put(batch)
+        self.writer.bring_next()
+
+
+def records(part: Part, *numbers: int) -> list[Any]:
+    return [Record(part, number) for number in numbers]
+
+
+def batch(messages: list[Any], **ends: int) -> Batch:
+    parts = {"p": P, "q": Q}
+    return Batch("a", messages, {parts[name]: offset for name, offset in ends.items()})
+
+
+def test_all_that_waits_is_one_transaction():
+    desk = Desk(InMemoryTarget())
+    desk.bring(batch(records(P, 0, 1)), batch(records(Q, 0)), batch(records(P, 2)))
+    assert desk.target.commits == 1
+    assert desk.target.brought == [*records(P, 0, 1), *records(Q, 0), *records(P, 2)]
+    assert desk.target.positions == {P: 3, Q: 1}
+
+
+def test_a_start_is_written_down_once_and_an_end_only_when_it_is_ahead():
+    desk = Desk(InMemoryTarget())
+    desk.bring(batch([], p=5))
+    desk.bring(batch([], p=5))
+    assert (desk.target.commits, desk.target.positions) == (1, {P: 5})
+    desk.bring(batch(records(P, 5, 6), p=5))
+    desk.bring(batch([], p=6))
+    assert (desk.target.commits, desk.target.positions) == (2, {P: 7})
+    desk.bring(batch([], p=8))
+    assert desk.target.positions == {P: 8}
+
+
+def test_a_backlog_of_large_records_is_several_transactions():
+    desk = Desk(InMemoryTarget())
+    large = [Record(P, number, size=TRANSACTION_BYTES // 2 + 1) for number in range(5)]
+    desk.bring(*(batch([one]) for one in large))
+    assert desk.target.brought == large[:2]
+    desk.writer.bring_next()
+    assert desk.target.brought == large[:4]
+
+
+def test_an_aborted_transaction_is_tried_again_whole():
+    desk = Desk(InMemoryTarget(aborts=1))
+    desk.bring(batch(records(P, 0, 1, 2)))
+    assert desk.target.brought == records(P, 0, 1, 2)
+    assert desk.halts == []
+
+
+@pytest.mark.parametrize("number", [0, 1, 4, 8, 9])
+def test_what_follows_a_refused_record_stays_and_all_else_goes_on(number):
+    desk = Desk(InMemoryTarget(refuses={Record(P, number)}))
+    mixed = [record for n in range(10) for record in (*records(P, n), *records(Q, n))]
+    desk.bring(batch(mixed[:7]), batch(mixed[7:], p=10, q=10))
+    assert [one for one in desk.target.brought if one.part == P] == records(P, *range(number))
+    assert [one for one in desk.target.brought if one.part == Q] == records(Q, *range(10))
+    assert desk.target.positions.get(P, 0) == number
+    assert [(halt.part, halt.offset) for halt in desk.halts] == [(P, number)]
+
+    desk.bring(batch([*records(P, 10), *records(Q, 10)], p=11, q=11))
+    assert desk.target.positions.get(P, 0) == number
+    assert desk.target.positions[Q] == 11
+
+
+def test_two_partitions_may_be_refused_at_once():
+    desk = Desk(InMemoryTarget(refuses={Record(P, 2), Record(Q, 3)}))
+    mixed = [record for n in range(6) for record in (*records(P, n), *records(Q, n))]
+    desk.bring(batch(mixed, p=6, q=6))
+    assert desk.target.positions == {P: 2, Q: 3}
+    assert {halt.part for halt in desk.halts} == {P, Q}
