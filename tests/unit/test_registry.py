@@ -1,0 +1,102 @@
+"""What a registry is told, and how its ids are kept at those of the files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from millrace.core.registry import (
+    OutOfStepError,
+    Registry,
+    User,
+    check_given,
+    check_ids,
+    check_known,
+    filler,
+    normal,
+    registry_properties,
+    subject_of,
+    topic_of,
+)
+from millrace.local.registry import NotInstalledError, prepare_registry
+from millrace.settings import Settings
+
+PASSWORDS = {User.ADMIN: "one", User.PUBLISHER: "two", User.READER: "three"}
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    (tmp_path / "dags" / "pipelines").mkdir(parents=True)
+    (tmp_path / "infra").mkdir()
+    (tmp_path / "infra" / "local.yaml").write_text("registry_port: 18081\n")
+    return Settings.from_env({"MILLRACE_HOME": str(tmp_path)})
+
+
+def test_settings_hold_no_password_and_no_plain_door():
+    properties = registry_properties(
+        Registry(port=1), Path("/f"), Path("/c"), Path("/k"), PASSWORDS
+    )
+    assert not set(PASSWORDS.values()) & set(properties.values())
+    assert properties["quarkus.http.insecure-requests"] == "disabled"
+    assert properties["quarkus.management.host-enabled"] == "false"
+
+
+def test_layout_of_a_schemas_file_is_no_other_schema():
+    assert normal('{"type":  "string"}') == normal('{\n"type": "string"}')
+
+
+def test_fillers_differ_or_they_would_share_an_id():
+    made = {filler(number) for number in range(1, 20)}
+    assert len(made) == 19
+    assert all(json.loads(schema)["type"] == "fixed" for _, schema in made)
+
+
+@pytest.mark.parametrize(
+    ("subject", "topic"),
+    [("humidity-data-value", "humidity-data"), ("humidity-data-key", None), ("-value", "")],
+)
+def test_a_subject_is_a_topics_values(subject, topic):
+    assert topic_of(subject) == topic
+    assert topic is None or subject_of(topic) == subject
+
+
+def test_ids_in_step_are_fine():
+    check_given(7, 7, "7-x.avsc")
+    check_known(7, '{"type": "string"}', '{"type":"string"}', "7-x.avsc")
+    check_known(7, '"string"', None, "7-x.avsc")
+    check_ids([1, 2, 1002])
+
+
+@pytest.mark.parametrize(
+    ("check", "said"),
+    [
+        (
+            lambda: check_given(7, 9, "7-x.avsc"),
+            r"7-x\.avsc: .*under id 9.*name it 7.*free one.*delete",
+        ),
+        (
+            lambda: check_known(7, '"string"', '"long"', "7-x.avsc"),
+            r"7-x\.avsc: id 7 is another schema.*free one.*delete",
+        ),
+        (lambda: check_ids([1, 1003]), "up to 1003 and leave 1001 unused"),
+    ],
+)
+def test_ids_out_of_step_are_named_with_the_ways_out(check, said):
+    with pytest.raises(OutOfStepError, match=said):
+        check()
+
+
+def test_the_choice_is_remembered_until_the_other_is_made(settings):
+    home = {"MILLRACE_HOME": str(settings.layout.home)}
+    assert settings.layout.registry is None
+    assert settings.choose_registry(wanted=True).layout.registry == Registry(port=18081)
+    assert Settings.from_env(home).layout.registry == Registry(port=18081)
+    settings.choose_registry(wanted=False)
+    assert Settings.from_env(home).layout.registry is None
+
+
+def test_a_registry_that_is_not_installed_says_what_installs_it(settings):
+    with pytest.raises(NotInstalledError, match="make up REGISTRY=1"):
+        prepare_registry(settings.layout, Registry(port=1))
