@@ -5,16 +5,16 @@ MILLRACE = .venv/bin/millrace
 PYTEST = .venv/bin/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help install up down status reset check release dev lint test unit spark airflow integration e2e browser terraform bench bench-full
+.PHONY: help install up down status reset check release dev lint test unit spark airflow integration e2e browser terraform bench bench-full faults
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
 
 install: ## Install what the lock says (up and test do it too)
-	@$(INSTALL)
+	@$(INSTALL) $(if $(REGISTRY),--registry)
 
-up: install ## Check the machine, install, start everything, say where to look (STORE=s3: in a bucket; RUNNER=standalone: on a Spark cluster)
-	@$(MILLRACE) up $(if $(STORE),--store $(STORE)) $(if $(RUNNER),--runner $(RUNNER))
+up: install ## Check the machine, install, start everything, say where to look (STORE=s3: in a bucket; RUNNER=standalone: on a Spark cluster; CENTRE=1: with a central cluster; REGISTRY=1: with a schema registry)
+	@$(MILLRACE) up $(if $(STORE),--store $(STORE)) $(if $(RUNNER),--runner $(RUNNER)) $(if $(CENTRE),--$(if $(filter 0,$(CENTRE)),no-)centre) $(if $(REGISTRY),--registry)
 
 down: ## Stop everything; data stays
 	@$(MILLRACE) down
@@ -52,12 +52,13 @@ airflow: dev ## Tests of DAGs, operators and triggers, on the newest Airflow and
 	.venv-airflow-3.0/bin/python -m pytest tests/airflow
 
 integration: dev ## Tests on a real broker and real jobs
+	@$(INSTALL) --dev --registry
 	$(PYTEST) tests/integration
 
 e2e: dev ## The whole product, through its own doors
 	$(PYTEST) tests/e2e
 
-browser: ## What an operator does, in a real chromium (PICTURES=docs/images: take pictures)
+browser: ## What an operator does, in a real chromium (PICTURES=docs/guide/images: take pictures)
 	@$(INSTALL) --dev --browser
 	.venv-browser/bin/python -m pytest tests/browser $(if $(PICTURES),--pictures $(PICTURES))
 
@@ -73,7 +74,9 @@ bench-full: ## The same with longer warm-ups and two turns, in twenty minutes; w
 	@$(INSTALL) --bench
 	.venv-bench/bin/python -m benchmarks --full
 
+faults: dev ## Every fault of the edge under load, counted; writes docs/faults.md (NAMES="broker-killed ...": these alone)
+	.venv/bin/python -m benchmarks.faults $(NAMES)
+
 test: dev ## All of it; installs and starts what it needs
 	@$(MAKE) --no-print-directory -j2 --output-sync=target lint unit airflow spark
-	@$(MAKE) --no-print-directory integration
-	@$(MAKE) --no-print-directory e2e
+	@$(MAKE) --no-print-directory -j2 --output-sync=target integration e2e

@@ -11,13 +11,14 @@ from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 
-from benchmarks import latency, page
+from benchmarks import latency, page, relay, relay_page
 from benchmarks.arena import CHECKOUT, Arena, open_arena
 from benchmarks.latency import Latency
 from benchmarks.measure import Result
 from benchmarks.throughput import Throughput
 
 CORES = {0, 1}
+RELAY_RATE = 1_000
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,12 @@ def main() -> None:
             open_arena(Path(other)) as arena,
         ):
             latencies = delays(arena, size, arguments.only)
-    text = page.render(size.rows, size.warm_rows, results, limits, latencies)
+    hauls, waits = relay.measure(size.rows // 2, RELAY_RATE, size.for_s, arguments.only)
+    parts = [
+        page.render(size.rows, size.warm_rows, results, limits, latencies),
+        relay_page.render(hauls, waits),
+    ]
+    text = "\n".join(filter(None, parts))
     if arguments.full and not arguments.only:
         (CHECKOUT / "docs" / "benchmarks.md").write_text(text)
     sys.stdout.write(text)

@@ -18,7 +18,7 @@ from millrace.core.provision import wanted_for_site
 from millrace.core.site import ClientSettings, LocalBroker, SiteSpec
 from millrace.edge.errors import UnreachableError
 from millrace.edge.provision import provision_site
-from millrace.local.broker import prepare_broker
+from millrace.local.broker import prepare_brokers
 from millrace.local.secrets import ensure_user
 from tests.support import free_ports, start
 
@@ -85,20 +85,23 @@ _COLUMNS = {
 
 
 @contextmanager
-def open_arena(home: Path) -> Iterator[Arena]:
+def open_arena(home: Path, brokers: int = 1) -> Iterator[Arena]:
     for part in (".jars", ".venv-lake", "schemas", "infra", "expectations", "spark_jobs"):
         (home / part).symlink_to(CHECKOUT / part)
-    broker = LocalBroker(memory="512m")
-    site = SiteSpec(name="arena", bootstrap=f"127.0.0.1:{free_ports(3)}", local=broker)
+    broker = LocalBroker(memory="512m", brokers=brokers)
+    first = free_ports(3 * brokers)
+    servers = ",".join(f"127.0.0.1:{first + 3 * number}" for number in range(brokers))
+    site = SiteSpec(name="arena", bootstrap=servers, local=broker)
     arena = Arena(Layout(home), site)
-    program = prepare_broker(site, arena.layout)
-    process = start(program)
+    processes = [start(program) for program in prepare_brokers(site, arena.layout)]
     try:
         _await(arena)
         yield arena
     finally:
-        process.terminate()
-        process.wait(60)
+        for process in processes:
+            process.terminate()
+        for process in processes:
+            process.wait(60)
 
 
 def _await(arena: Arena) -> None:

@@ -31,14 +31,18 @@ def wait_until(
     return value
 
 
-def free_ports(count: int) -> int:
+# Of a whole stack, which wants them by and by, for as long as it lives; and of all others.
+STACK_PORTS, OTHER_PORTS = range(10_000, 14_000), range(14_000, 32_000)
+
+
+def free_ports(count: int, among: range = OTHER_PORTS) -> int:
     """The first of so many free ports in a row.
 
     Below those that the system gives to outgoing connections: any of these may be taken by a
     client between now and the moment that a server of ours wants it.
     """
     while True:
-        first = random.randrange(10_000, 32_000 - count)
+        first = random.randrange(among.start, among.stop - count)
         if all(_is_free(first + n) for n in range(count)):
             return first
 

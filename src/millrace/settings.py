@@ -16,6 +16,7 @@ from millrace.core.errors import MillraceError
 from millrace.core.layout import Layout
 from millrace.core.model import Frozen, Name
 from millrace.core.object_store import PORTS_NEEDED
+from millrace.core.registry import Registry
 from millrace.core.remote_settings import (
     EmrServerlessSettings,
     KubernetesSettings,
@@ -28,6 +29,7 @@ from millrace.state.files import read_text, write_atomic
 
 HOME_VARIABLE = "MILLRACE_HOME"
 Remote = TypeVar("Remote", bound=RemoteSettings)
+_ON = "on"
 RunnerKind = Literal["local", "standalone"]
 
 
@@ -45,9 +47,15 @@ class LocalSettings(Frozen):
     # Of the Spark cluster on this machine; the ports after it are its workers'.
     cluster_port: Annotated[int, Field(ge=1, le=65_535 - CLUSTER_PORTS)] = 7077
 
+    # Of the schema registry on this machine, where `up --registry` asks for one.
+    registry_port: Annotated[int, Field(ge=1, le=65_535)] = 8081
+
     # Where pipelines with `runner: emr-serverless` or `runner: kubernetes` have their jobs.
     emr_serverless: EmrServerlessSettings | None = None
     kubernetes: KubernetesSettings | None = None
+
+    # Whether clusters and relays run too, until `up --centre` says otherwise.
+    centre: bool = False
 
     # The site whose cluster carries platform events; without one there are no incidents.
     events_site: Name | None = None
@@ -86,6 +94,7 @@ class Settings:
                 layout,
                 bucket=bucket,
                 cluster=cluster,
+                registry=_registry(layout, local),
                 remotes=remotes,
                 events_site=local.events_site,
                 webhook_file=home / local.webhook_file if local.webhook_file else None,
@@ -103,6 +112,16 @@ class Settings:
         is_ours = self.layout.bucket and not isinstance(self.local.store, RemoteStore)
         return self.local.store_port if is_ours else None
 
+    @property
+    def centre(self) -> bool:
+        """Whether clusters and relays are part of the local stack."""
+        chosen = read_text(self.layout.centre_choice)
+        return self.local.centre if chosen is None else chosen.strip() == "on"
+
+    def choose_centre(self, *, on: bool) -> None:
+        """For this and every later command, until another is chosen."""
+        write_atomic(self.layout.centre_choice, "on\n" if on else "off\n")
+
     def choose_store(self, kind: StoreKind) -> Settings:
         """For this and every later command, until another is chosen."""
         write_atomic(self.layout.store_choice, kind + "\n")
@@ -113,6 +132,17 @@ class Settings:
         """For this and every later command, until another is chosen."""
         write_atomic(self.layout.runner_choice, kind + "\n")
         return replace(self, layout=replace(self.layout, cluster=_cluster(self.layout, self.local)))
+
+    def choose_registry(self, *, wanted: bool) -> Settings:
+        """For this and every later command, until the other is chosen."""
+        write_atomic(self.layout.registry_choice, f"{_ON if wanted else 'off'}\n")
+        layout = replace(self.layout, registry=_registry(self.layout, self.local))
+        return replace(self, layout=layout)
+
+
+def _registry(layout: Layout, local: LocalSettings) -> Registry | None:
+    is_on = (read_text(layout.registry_choice) or "").strip() == _ON
+    return Registry(port=local.registry_port) if is_on else None
 
 
 def _cluster(layout: Layout, local: LocalSettings) -> Cluster | None:

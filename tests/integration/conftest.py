@@ -8,20 +8,22 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
-from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
 
 from millrace.core.job import plan_ingest
 from millrace.core.kafka_client import admin_settings, librdkafka_settings
 from millrace.core.layout import Layout
 from millrace.core.object_store import PORTS_NEEDED
 from millrace.core.pipeline import PipelineSpec
-from millrace.core.provision import Wanted, wanted_for_site
+from millrace.core.provision import Acl, Wanted, wanted_for_site
 from millrace.core.refine import RefineSpec
 from millrace.core.site import ClientSettings, LocalBroker, SiteSpec
 from millrace.core.store import Bucket
+from millrace.edge.acls import exactly
 from millrace.edge.avro import Schemas
 from millrace.edge.errors import UnreachableError
 from millrace.edge.provision import provision_site
@@ -30,8 +32,12 @@ from millrace.local.broker import prepare_broker
 from millrace.local.program import Program
 from millrace.local.secrets import ensure_user
 from tests.integration.ingest_driver import IngestDriver
+from tests.integration.mqtt_broker import RunningMqtt
 from tests.integration.object_store import RunningStore
 from tests.support import compile_quickly, free_ports, start, wait_until
+
+if TYPE_CHECKING:
+    from tests.integration.gateways import NewGateway, RunningGateway
 
 CHECKOUT = Path(__file__).parents[2]
 START_TIMEOUT_S = 60
@@ -85,8 +91,27 @@ class RunningSite:
             self.process.wait(30)
             self.process = None
 
+    def come_back(self) -> None:
+        """Start, and answer."""
+        self.start()
+        _provision_when_up(self)
+
+    def freeze(self) -> None:
+        """It answers nothing, and loses nothing, until it is thawed."""
+        if self.process:
+            self.process.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        if self.process:
+            self.process.send_signal(signal.SIGCONT)
+
     def provision(self, wanted: Wanted) -> list[str]:
         return provision_site(self.spec, wanted, self.admin, self.password_of)
+
+    def revoke(self, right: Acl) -> None:
+        admin = AdminClient(dict(self.admin))
+        for future in admin.delete_acls([exactly(right)]).values():
+            future.result(15)
 
     def add_topic(self, name: str, partitions: int = 2) -> None:
         """A topic of one test alone, with the same rights as a pipeline's."""
@@ -104,11 +129,13 @@ class RunningSite:
         assert not errors
 
     def count(self, user: str, topic: str) -> int:
-        """How many messages were ever written to a topic."""
+        """How many messages were ever written to a topic; -1: the broker is on its way up."""
         consumer = Consumer({**self.settings(user), "group.id": "millrace-test"})
         try:
             parts = self._parts(consumer, topic)
             return sum(consumer.get_watermark_offsets(part, timeout=10)[1] for part in parts)
+        except KafkaException:
+            return -1
         finally:
             consumer.close()
 
@@ -161,6 +188,17 @@ def store(home: Path) -> Iterator[RunningStore]:
         running.clean_up()
 
 
+@pytest.fixture(scope="module")
+def mqtt(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningMqtt]:
+    """Started by the first module that wants it; tests take topics of their own."""
+    running = RunningMqtt.prepare(Layout(home), tmp_path_factory.mktemp("mqtt") / "broker")
+    running.start()
+    try:
+        yield running
+    finally:
+        running.stop()
+
+
 @pytest.fixture(scope="session")
 def site(home: Path) -> Iterator[RunningSite]:
     spec = SiteSpec(
@@ -175,6 +213,22 @@ def site(home: Path) -> Iterator[RunningSite]:
         yield running
     finally:
         running.stop()
+
+
+@pytest.fixture
+def new_gateway(site: RunningSite, tmp_path: Path) -> Iterator[NewGateway]:
+    from tests.integration.gateways import RunningGateway
+
+    made: list[RunningGateway] = []
+
+    def make(*inputs: dict[str, Any], **extra: Any) -> RunningGateway:
+        made.append(RunningGateway(site, tmp_path / f"gateway-{len(made)}", list(inputs), extra))
+        made[-1].start()
+        return made[-1]
+
+    yield make
+    for gateway in made:
+        gateway.stop(signal.SIGKILL)
 
 
 class NewDriver(Protocol):

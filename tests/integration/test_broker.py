@@ -11,7 +11,7 @@ from confluent_kafka.admin import AdminClient, ConfigResource
 from millrace.core.layout import Layout
 from millrace.local.broker import prepare_broker
 
-USERS = ("ingest", "app", "simulator", "gateway")
+USERS = ("ingest", "app", "simulator", "gateway", "registrar")
 
 
 def modes(folder: Path) -> dict[Path, int]:

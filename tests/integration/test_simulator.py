@@ -8,9 +8,10 @@ from datetime import UTC, datetime
 from itertools import islice
 from threading import Event
 
-from millrace.core.provision import Topic, Wanted
+from millrace.core.provision import Acl, Operation, Resource, Topic, Wanted
 from millrace.core.simulation import Simulator
 from millrace.edge.decode import decode
+from millrace.edge.errors import SiteError
 from millrace.edge.sender import Sender
 from millrace.edge.simulator import encode_readings, simulate
 from tests.integration.conftest import Message, RunningSite
@@ -30,7 +31,7 @@ class Run:
         self._delivered = self._pool.submit(
             simulate,
             site.spec,
-            settings,
+            Sender(site.spec, settings, simulator.topic),
             simulator,
             site.schemas,
             stop=self.stop,
@@ -138,6 +139,30 @@ def test_refused_messages_are_sent_again_in_order_once_they_may(site):
     wait_until(lambda: not poll_outstanding(sender))
     assert sender.delivered == 500
     assert site.consume("app", "shut") == messages
+
+
+def test_a_user_with_no_right_to_write_anything_waits_for_one(site):
+    """Kafka ends such a user's producer for good, before its first message."""
+    newcomer = Wanted(users=("newcomer",), topics=(Topic(name="barred", partitions=1),))
+    site.provision(newcomer)
+    sender = Sender(site.spec, site.settings("newcomer"), "barred")
+    wait_until(lambda: "has no right to use the cluster" in poll_trouble(sender))
+    assert "no right to use topic 'barred'" in str(sender.find_obstacle())
+
+    rights = (
+        Acl(user="newcomer", operation=operation, resource=Resource.TOPIC, name="barred")
+        for operation in (Operation.WRITE, Operation.DESCRIBE)
+    )
+    site.provision(Wanted(acls=tuple(rights)))
+    wait_until(lambda: poll_obstacle(sender) is None)
+    sender.send(b"key", b"value")
+    wait_until(lambda: not poll_outstanding(sender))
+    assert sender.delivered == 1
+
+
+def poll_obstacle(sender: Sender) -> SiteError | None:
+    sender.poll(0.1)
+    return sender.find_obstacle()
 
 
 def poll_trouble(sender: Sender) -> str:

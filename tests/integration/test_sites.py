@@ -237,7 +237,8 @@ def test_the_bundle_alone_is_enough_to_send_and_for_nothing_else(
     assert Path("password.properties").stat().st_mode & 0o777 == 0o600
     assert sent(settings, "bundled") is None
     assert sent(settings, "theirs") == KafkaError.TOPIC_AUTHORIZATION_FAILED
-    assert read_error(settings, "bundled") == KafkaError.GROUP_AUTHORIZATION_FAILED
+    assert read_error(settings, "theirs", "gateway") == KafkaError.TOPIC_AUTHORIZATION_FAILED
+    assert read_error(settings, "bundled", "another") == KafkaError.GROUP_AUTHORIZATION_FAILED
 
 
 def sent(settings: dict[str, str], topic: str) -> int | None:
@@ -249,8 +250,8 @@ def sent(settings: dict[str, str], topic: str) -> int | None:
     return outcome[0].code() if outcome[0] else None
 
 
-def read_error(settings: dict[str, str], topic: str) -> int | None:
-    consumer = Consumer({**settings, "group.id": "gateway"})
+def read_error(settings: dict[str, str], topic: str, group: str) -> int | None:
+    consumer = Consumer({**settings, "group.id": group})
     try:
         consumer.subscribe([topic])
         message = consumer.poll(15)

@@ -32,6 +32,22 @@ def test_record_comes_back_as_it_went():
     assert TEMPERATURE.decode(TEMPERATURE.encode(RECORD)) == SHOWN
 
 
+def test_an_unknown_schema_is_looked_up_once(tmp_path):
+    asked = []
+
+    def lookup(number: int) -> str | None:
+        asked.append(number)
+        return '"string"' if number == 9 else None
+
+    schemas = Schemas.load(tmp_path, lookup)
+    known, unknown = b"\0\0\0\0\x09\x02a", b"\0\0\0\0\x08\x02a"
+    assert [decode(known, schemas) for _ in range(2)] == ["a", "a"]
+    assert [str(decode(unknown, schemas)) for _ in range(2)] == [
+        "(Avro of unknown schema 8) 00000000080261"
+    ] * 2
+    assert asked == [9, 8]
+
+
 def test_newest_schema_of_a_subject_writes(tmp_path):
     schemas = schemas_of(tmp_path, "2-a.avsc", "10-a.avsc", "11-b.avsc")
     assert schemas.latest("a").id == 10

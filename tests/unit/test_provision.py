@@ -19,6 +19,8 @@ from millrace.core.provision import (
 from millrace.core.site import SiteSpec
 
 SITE = SiteSpec(name="plant-a", bootstrap="127.0.0.1:19092")
+REGISTRATIONS = ["device-registration", "sensor-registration", "sensor-type-registration"]
+COMMAND_TOPICS = ["commands", "command-outcomes"]
 READ_T = Acl(user="app", operation=Operation.READ, resource=Resource.TOPIC, name="t")
 
 
@@ -85,12 +87,12 @@ def test_topics_of_pipelines_elsewhere_are_not_wanted():
     here = pipeline("here", sites=["plant-a"], topics=["mine"])
     elsewhere = pipeline("elsewhere", sites=["plant-b"], topics=["theirs"])
     wanted = wanted_for_site(SITE, [here, elsewhere])
-    assert [topic.name for topic in wanted.topics] == ["mine"]
+    assert [t.name for t in wanted.topics] == ["mine", *REGISTRATIONS, *COMMAND_TOPICS]
 
 
 def test_shared_topic_gets_what_the_hungriest_pipeline_wants():
     wanted = wanted_for_site(SITE, [pipeline("a", partitions=2), pipeline("b", partitions=6)])
-    assert [(t.name, t.partitions) for t in wanted.topics] == [("t", 6)]
+    assert (wanted.topics[0].name, wanted.topics[0].partitions) == ("t", 6)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +100,20 @@ def test_shared_topic_gets_what_the_hungriest_pipeline_wants():
     [
         ("ingest", {"read topic t", "describe topic t", "read group millrace-*"}),
         ("simulator", {"write topic t", "describe topic t"}),
-        ("gateway", {"write topic t", "describe topic t"}),
+        (
+            "gateway",
+            {
+                "write topic t",
+                "describe topic t",
+                "read topic t",
+                "read group gateway",
+                "read topic commands",
+                "describe topic commands",
+                "read topic command-outcomes",
+                "write topic command-outcomes",
+                "describe topic command-outcomes",
+            },
+        ),
         (
             "app",
             {
@@ -108,6 +123,28 @@ def test_shared_topic_gets_what_the_hungriest_pipeline_wants():
                 "read group *",
                 "write transactional id app*",
                 "describe transactional id app*",
+                *(
+                    f"{verb} topic {name}"
+                    for name in REGISTRATIONS
+                    for verb in ("read", "describe")
+                ),
+                "read topic commands",
+                "write topic commands",
+                "describe topic commands",
+                "read topic command-outcomes",
+                "describe topic command-outcomes",
+            },
+        ),
+        (
+            "registrar",
+            {
+                "read group registrar",
+                "write transactional id registrar",
+                *(
+                    f"{verb} topic {name}"
+                    for name in REGISTRATIONS
+                    for verb in ("read", "write", "describe")
+                ),
             },
         ),
     ],
@@ -115,6 +152,14 @@ def test_shared_topic_gets_what_the_hungriest_pipeline_wants():
 def test_each_user_may_do_its_work_and_no_more(user, may):
     acls = wanted_for_site(SITE, [pipeline()]).acls
     assert {str(acl).removeprefix(f"{user} may ") for acl in acls if acl.user == user} == may
+
+
+def test_registrations_are_at_every_site_and_the_newest_of_each_is_kept():
+    topics = {topic.name: topic for topic in wanted_for_site(SITE, []).topics}
+    assert set(REGISTRATIONS) <= set(topics)
+    for topic in map(topics.get, REGISTRATIONS):
+        assert topic.partitions == 1, "they are read in their order"
+        assert topic.settings["cleanup.policy"] == "compact"
 
 
 def test_platform_events_are_at_their_site_alone():

@@ -146,6 +146,8 @@ def test_users_that_a_new_cluster_has_already_get_passwords_that_are_known_here(
         "user ingest: gets a new password",
         "user simulator: created",
         "user gateway: created",
+        "user relay: created",
+        "user registrar: created",
     ]
 
 

@@ -7,11 +7,14 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from millrace.core.columns import ColumnSpec
+from millrace.core.coordinates import Part
 from millrace.core.engine import Tables
 from millrace.core.heartbeat import Heartbeat, PartitionLag, Phase, SiteBeat
 from millrace.core.job import JobState, JobStatus
 from millrace.core.pipeline import PipelineSpec
-from millrace.core.status import describe_pipeline
+from millrace.core.relay_beat import RelayBeat, SourceBeat
+from millrace.core.relay_plan import refused
+from millrace.core.status import describe_pipeline, describe_relay
 
 TABLES = Tables(
     bronze="/lake/bronze", silver="s3a://lake/silver", quarantine="s3a://lake/quarantine"
@@ -90,6 +93,21 @@ def test_a_pipeline_has_the_tables_that_its_columns_make() -> None:
         "silver": "s3a://lake/silver",
         "quarantine": "s3a://lake/quarantine",
     }
+
+
+def test_a_relay_says_how_it_does_and_a_dead_one_has_no_speed() -> None:
+    halt = refused(Part("plant-a", "t", 0), 3, "too large")
+    source = SourceBeat(site="plant-a", trouble="no answer", partitions=())
+    seen = RelayBeat(
+        relay="r", at=NOW, began=NOW, messages_per_s=12.34, sites=(source,), halts=(halt,)
+    )
+    status = describe_relay(seen, runs=True, now=NOW)
+    assert (status.state, status.sites_up, status.sites, status.halted) == ("halted", 0, 1, 1)
+    assert status.messages_per_s == 12.3
+    assert status.notes[0] == "no answer"
+    assert "--accept-loss plant-a/t/0:4" in status.notes[1]
+    assert describe_relay(seen, runs=False, now=NOW).messages_per_s == 0
+    assert describe_relay(None, runs=True, now=NOW).state == "starting"
 
 
 def test_a_death_is_told_with_its_exit_code() -> None:

@@ -8,13 +8,20 @@ from collections.abc import Sequence
 from millrace.cli.output import Json, print_json, print_line
 from millrace.core.effects import Effects, effects_of
 from millrace.core.provision import EVENTS
+from millrace.core.relay_references import relay_targets
 from millrace.settings import Settings
-from millrace.specs.loader import load_events_site, load_pipelines, load_sites
+from millrace.specs.loader import (
+    load_clusters,
+    load_events_site,
+    load_pipelines,
+    load_relays,
+    load_sites,
+)
 from millrace.specs.refining import check_quality
 
 
 def check(*, as_json: Json = False) -> None:
-    """Validate all pipeline and site files and their suites, and say what each would create.
+    """Validate all files below dags, and suites, and say what each would create.
 
     Starts nothing and changes nothing. Exit code 2 when something is wrong; every error names
     the file, the line, the value, and what to write instead.
@@ -23,6 +30,7 @@ def check(*, as_json: Json = False) -> None:
     layout = settings.layout
     pipelines, sites = load_pipelines(layout), load_sites(layout)
     events = load_events_site(layout)
+    clusters, relays = load_clusters(layout), load_relays(layout)
     suites = check_quality(layout, pipelines)
     effects = [
         effects_of(pipeline, sites, layout, suites.get(pipeline.name)) for pipeline in pipelines
@@ -31,6 +39,8 @@ def check(*, as_json: Json = False) -> None:
         print_json(
             {
                 "sites": {site.name: {"bootstrap": site.bootstrap} for site in sites},
+                "clusters": {one.name: {"bootstrap": one.bootstrap} for one in clusters},
+                "relays": {one.name: relay_targets(one, sites) for one in relays},
                 "pipelines": {one.pipeline: one.model_dump() for one in effects},
             }
         )
@@ -38,11 +48,24 @@ def check(*, as_json: Json = False) -> None:
     for site in sites:
         where = "a broker on this machine" if site.local else "a remote cluster"
         print_line(f"site {site.name}: {where} at {site.bootstrap}")
+    for cluster in clusters:
+        where = f"{cluster.brokers} brokers on this machine" if cluster.local else "remote"
+        print_line(f"cluster {cluster.name}: {where}, at {cluster.bootstrap}")
     if events:
         print_line(f"platform events: topic {EVENTS}@{events.name}")
+    for relay in relays:
+        for source, target in relay_targets(relay, sites).items():
+            print_line(f"relay {relay.name}: {source} to {target}@{relay.to}")
     for one in effects:
         _print_effects(one)
-    print_line(f"all is well: {_count(pipelines, 'pipeline')}, {_count(sites, 'site')}")
+    counts: dict[str, Sequence[object]] = {
+        "pipeline": pipelines,
+        "site": sites,
+        "cluster": clusters,
+        "relay": relays,
+    }
+    listed = ", ".join(_count(things, noun) for noun, things in counts.items())
+    print_line(f"all is well: {listed}")
 
 
 def _print_effects(effects: Effects) -> None:

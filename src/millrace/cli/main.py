@@ -6,13 +6,16 @@ import sys
 
 import typer
 
-from millrace.cli import site, stack
+from millrace.cli import cluster, gateway, register, schema, site, stack
 from millrace.cli.backfill import backfill
 from millrace.cli.check import check
 from millrace.cli.client import client
+from millrace.cli.command import command
 from millrace.cli.incident import incident
 from millrace.cli.maintain import maintain
 from millrace.cli.quality import quality
+from millrace.cli.race import race
+from millrace.cli.relay import relay
 from millrace.cli.release import release
 from millrace.cli.replay import replay
 from millrace.cli.simulate import simulate
@@ -26,13 +29,14 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Streams data from many industrial sites into one lake, on this machine.",
 )
-for command in (
+for one in (
     stack.up,
     stack.down,
     stack.status,
     stack.reset,
     check,
     client,
+    command,
     tail,
     simulate,
     replay,
@@ -41,10 +45,16 @@ for command in (
     maintain,
     quality,
     incident,
+    race,
+    relay,
     release,
 ):
-    app.command()(command)
+    app.command()(one)
+app.add_typer(gateway.app, name="gateway")
+app.add_typer(register.app, name="register")
+app.add_typer(schema.app, name="schema")
 app.add_typer(site.app, name="site")
+app.add_typer(cluster.app, name="cluster")
 
 
 def run() -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
+from uuid import uuid4
 
 import typer
 from pydantic import ValidationError
@@ -12,11 +13,16 @@ from pydantic import ValidationError
 from millrace.cli.output import print_line
 from millrace.cli.sites import find_site
 from millrace.core.errors import MillraceError
+from millrace.core.gateway.local import DEVICE, KEY_MARK
 from millrace.core.kafka_client import librdkafka_settings
+from millrace.core.layout import Layout
 from millrace.core.simulation import Simulator
-from millrace.core.site import SiteSpec
+from millrace.core.site import LocalGateway, SiteSpec
 from millrace.local.secrets import read_user
 from millrace.settings import layout_here
+
+if TYPE_CHECKING:
+    from millrace.edge.simulator import Sending
 
 
 def simulate(
@@ -50,10 +56,14 @@ def simulate(
     user: Annotated[
         str, typer.Option("--as", help="Which of the site's users sends.")
     ] = "simulator",
+    direct: Annotated[
+        bool, typer.Option("--direct", help="To the broker, past the site's gateway.")
+    ] = False,
 ) -> None:
     """Send simulated temperatures to a site; what is not said here stands in the site's file.
 
-    Waits while the site or its topic is not there yet, and sends again what failed.
+    They go through the gateway that this machine runs for the site, if it runs one. Waits while
+    the site or its topic is not there yet, and sends again what failed.
     """
     # The engine is imported by the command that needs it: `millrace check` needs none.
     from millrace.edge.avro import Schemas
@@ -63,23 +73,43 @@ def simulate(
     layout = layout_here()
     spec = find_site(layout, site)
     simulator = with_overrides(_of_site(spec), context.params)
-
-    def login() -> dict[str, str]:
-        now = read_user(layout, spec.name, user)
-        return {"sasl.username": now.username, "sasl.password": now.password}
-
+    goes_through = spec.local.gateway if spec.local and not direct else None
+    if goes_through:
+        sender = _through(goes_through, spec, layout)
+    else:
+        sender = _to_broker(spec, layout, simulator, user)
     delivered = run_simulator(
         spec,
-        {**librdkafka_settings(spec, layout.ca, "", ""), **login()},
+        sender,
         simulator,
         Schemas.load(layout.schemas),
         stop=stop_on_signals(),
         say=print_line,
         count=count,
         start_at=start.replace(tzinfo=UTC) if start else None,
-        login=login,
     )
     print_line(f"{delivered:,} messages delivered to {simulator.topic}@{spec.name}")
+
+
+def _through(gateway: LocalGateway, site: SiteSpec, layout: Layout) -> Sending:
+    from millrace.edge.device import Address, device_tls
+    from millrace.edge.device_sender import DeviceSender
+
+    tls = device_tls(str(layout.ca), str(layout.certificate(site.name, DEVICE)))
+    address = Address("localhost", gateway.port, tls, is_length_prefixed=True)
+    name = f"simulator-{uuid4().hex[:12]}"
+    return DeviceSender(site.name, address, name, KEY_MARK)
+
+
+def _to_broker(site: SiteSpec, layout: Layout, simulator: Simulator, user: str) -> Sending:
+    from millrace.edge.sender import Sender
+
+    def login() -> dict[str, str]:
+        now = read_user(layout, site.name, user)
+        return {"sasl.username": now.username, "sasl.password": now.password}
+
+    settings = {**librdkafka_settings(site, layout.ca, "", ""), **login()}
+    return Sender(site, settings, simulator.topic, login)
 
 
 def _of_site(site: SiteSpec) -> Simulator:

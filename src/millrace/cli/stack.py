@@ -46,6 +46,22 @@ def up(
             " master and two workers on this machine. It is remembered."
         ),
     ] = None,
+    centre: Annotated[
+        bool | None,
+        typer.Option(
+            "--centre/--no-centre",
+            help="Whether the clusters of dags/clusters and the relays to them run too. It is"
+            " remembered.",
+        ),
+    ] = None,
+    registry: Annotated[
+        bool | None,
+        typer.Option(
+            "--registry/--no-registry",
+            help="Run a schema registry beside the brokers, and keep it at what schemas/ says."
+            " It is remembered; 'make up REGISTRY=1' installs it.",
+        ),
+    ] = None,
 ) -> None:
     """Start everything and wait until data flows."""
     from millrace.local.plan import StackPlan
@@ -56,6 +72,10 @@ def up(
         settings = settings.choose_store(store.value)
     if runner:
         settings = settings.choose_runner(runner.value)
+    if centre is not None:
+        settings.choose_centre(on=centre)
+    if registry is not None:
+        settings = settings.choose_registry(wanted=registry)
     plan = StackPlan.load(settings)
     bring_up(plan, _progress())
     print_line(_welcome(plan))

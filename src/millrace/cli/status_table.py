@@ -24,6 +24,8 @@ def show(seen: StackStatus, console: Console) -> None:
         console.print(f"Children of killed processes are left ({pids}); 'millrace down' ends them.")
     console.print(_processes(seen, now))
     console.print(_pipelines(seen, now))
+    if seen.relays:
+        console.print(_relays(seen, now))
     for name, pipeline in seen.pipelines.items():
         for layer, table in pipeline.tables.items():
             console.print(f"{layer} of {name}: {table}", highlight=False, soft_wrap=True)
@@ -85,6 +87,25 @@ def _pipeline(pipeline: PipelineStatus, now: datetime) -> tuple[str | Text, ...]
         lag,
         _ago(pipeline.last_batch_at, now),
     )
+
+
+def _relays(seen: StackStatus, now: datetime) -> Table:
+    table = Table()
+    for title in ("relay", "state", "sites", "messages/s", "lag", "last commit"):
+        table.add_column(title, overflow="fold")
+    for name, relay in seen.relays.items():
+        state = _coloured(relay.state)
+        for note in relay.notes:
+            state.append(f"\n{note}")
+        table.add_row(
+            name,
+            state,
+            f"{relay.sites_up} of {relay.sites}",
+            f"{relay.messages_per_s:.1f}",
+            _NOTHING if relay.lag_records is None else str(relay.lag_records),
+            _ago(relay.last_commit_at, now),
+        )
+    return table
 
 
 def _coloured(state: str) -> Text:

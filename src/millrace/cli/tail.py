@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from millrace.cli.output import print_line
+from millrace.cli.schemas import load_schemas
 from millrace.cli.sites import find_site
 from millrace.core.errors import MillraceError
 from millrace.core.kafka_client import librdkafka_settings
@@ -51,7 +52,6 @@ def tail(
 
 def _follow_topic(layout: Layout, what: str, user: str, *, from_start: bool) -> Iterator[Row]:
     # Each engine is imported by the command that needs it: `millrace check` needs none.
-    from millrace.edge.avro import Schemas
     from millrace.edge.tail import follow_topic
     from millrace.local.secrets import read_user
 
@@ -59,12 +59,11 @@ def _follow_topic(layout: Layout, what: str, user: str, *, from_start: bool) -> 
     site = find_site(layout, name)
     login = read_user(layout, site.name, user)
     settings = librdkafka_settings(site, layout.ca, login.username, login.password)
-    schemas = Schemas.load(layout.schemas)
+    schemas = load_schemas(layout)
     return follow_topic(site, settings, topic, schemas, from_start=from_start)
 
 
 def _follow_table(layout: Layout, what: str, *, from_start: bool) -> Iterator[Row]:
-    from millrace.edge.avro import Schemas
     from millrace.edge.decode import decode
     from millrace.lake.follow import follow_table
 
@@ -76,7 +75,7 @@ def _follow_table(layout: Layout, what: str, *, from_start: bool) -> Iterator[Ro
             f"{what!r} is no table and no TOPIC@SITE; tables are {names},"
             " a topic is written such as temperature-data@plant-a"
         )
-    schemas = Schemas.load(layout.schemas)
+    schemas = load_schemas(layout)
     table_at = layout.table(layer or "bronze", table)
     for row in follow_table(table_at, layout.bucket, from_start=from_start):
         yield {

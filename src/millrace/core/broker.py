@@ -1,11 +1,41 @@
-"""A local broker's settings: one node that is broker and controller; nothing in plain text."""
+"""A local broker's settings; the first are controllers too. Nothing talks in plain text."""
 
 from __future__ import annotations
 
 from millrace.core.layout import Layout
 from millrace.core.site import SiteSpec
 
-NODE_ID = 1
+FIRST = 1
+# Ports that each broker takes: for clients, for administrators and brokers, for controllers.
+_PORTS = 3
+_CONTROLLERS = 3
+_COPIES = 3
+
+
+def nodes(site: SiteSpec) -> range:
+    """The numbers of the brokers that this machine runs for a site or cluster."""
+    return range(FIRST, FIRST + site.brokers)
+
+
+def node_name(site: SiteSpec, node: int) -> str:
+    """The first has the name of all, so that more may join it later."""
+    return site.name if node == FIRST else f"{site.name}-{node}"
+
+
+def node_ports(site: SiteSpec, node: int) -> tuple[int, int, int]:
+    first = site.port + _PORTS * (node - FIRST)
+    return first, first + 1, first + 2
+
+
+def controllers(site: SiteSpec) -> range:
+    """One, or three, which keep working when one is gone; never two, which would not."""
+    return range(FIRST, FIRST + (_CONTROLLERS if site.brokers >= _CONTROLLERS else 1))
+
+
+def quorum(site: SiteSpec) -> str:
+    host = _host(site)
+    voters = (f"{node}@{host}:{node_ports(site, node)[2]}" for node in controllers(site))
+    return ",".join(voters)
 
 
 def broker_name(site: SiteSpec) -> str:
@@ -18,23 +48,25 @@ def admin_name(site: SiteSpec) -> str:
     return f"{site.name}-admin"
 
 
-def broker_settings(site: SiteSpec, layout: Layout) -> dict[str, object]:
+def broker_settings(site: SiteSpec, layout: Layout, node: int = FIRST) -> dict[str, object]:
     """What stands in server.properties."""
     return {
-        "node.id": NODE_ID,
-        "process.roles": "broker,controller",
-        "log.dirs": layout.broker(site.name) / "data",
-        **_listeners(site),
+        "node.id": node,
+        "process.roles": "broker,controller" if node in controllers(site) else "broker",
+        "log.dirs": layout.broker(node_name(site, node)) / "data",
+        **_listeners(site, node),
         **_protection(site, layout),
-        **_DURABILITY,
+        **_durability(site),
         **_RECOVERY,
         **_SIZE,
     }
 
 
-def _listeners(site: SiteSpec) -> dict[str, object]:
-    host = site.bootstrap.split(",")[0].rpartition(":")[0]
-    ports = {"CLIENT": site.port, "LOCAL": site.admin_port, "CONTROLLER": site.controller_port}
+def _listeners(site: SiteSpec, node: int) -> dict[str, object]:
+    host = _host(site)
+    ports = dict(zip(("CLIENT", "LOCAL", "CONTROLLER"), node_ports(site, node), strict=True))
+    if node not in controllers(site):
+        del ports["CONTROLLER"]
     addresses = {name: f"{name}://{host}:{port}" for name, port in ports.items()}
     return {
         "listeners": ",".join(f"{name}://127.0.0.1:{port}" for name, port in ports.items()),
@@ -42,8 +74,12 @@ def _listeners(site: SiteSpec) -> dict[str, object]:
         "listener.security.protocol.map": "CLIENT:SASL_SSL,LOCAL:SSL,CONTROLLER:SSL",
         "inter.broker.listener.name": "LOCAL",
         "controller.listener.names": "CONTROLLER",
-        "controller.quorum.voters": f"{NODE_ID}@{host}:{site.controller_port}",
+        "controller.quorum.voters": quorum(site),
     }
+
+
+def _host(site: SiteSpec) -> str:
+    return site.bootstrap.split(",")[0].rpartition(":")[0]
 
 
 def _protection(site: SiteSpec, layout: Layout) -> dict[str, object]:
@@ -67,18 +103,24 @@ def _protection(site: SiteSpec, layout: Layout) -> dict[str, object]:
     }
 
 
-_DURABILITY: dict[str, object] = {
-    # One node: an acknowledged message that only lies in the page cache dies with the power.
-    "log.flush.interval.messages": 1,
-    "unclean.leader.election.enable": "false",
-    "default.replication.factor": 1,
-    "min.insync.replicas": 1,
-    "offsets.topic.replication.factor": 1,
-    "transaction.state.log.replication.factor": 1,
-    "transaction.state.log.min.isr": 1,
-    "share.coordinator.state.topic.replication.factor": 1,
-    "share.coordinator.state.topic.min.isr": 1,
-}
+def _durability(site: SiteSpec) -> dict[str, object]:
+    """Of three copies one may be missing; one alone has to be on disk before it counts."""
+    copies = min(_COPIES, site.brokers or 1)
+    in_sync = copies - 1 if copies == _COPIES else 1
+    alone = {"log.flush.interval.messages": 1} if copies == 1 else {}
+    return {
+        **alone,
+        "unclean.leader.election.enable": "false",
+        "default.replication.factor": copies,
+        "min.insync.replicas": in_sync,
+        "offsets.topic.replication.factor": copies,
+        "transaction.state.log.replication.factor": copies,
+        "transaction.state.log.min.isr": in_sync,
+        "share.coordinator.state.topic.replication.factor": copies,
+        "share.coordinator.state.topic.min.isr": in_sync,
+    }
+
+
 # A broker that was killed may not register again until its old session is over.
 _RECOVERY: dict[str, object] = {
     "broker.session.timeout.ms": 5_000,

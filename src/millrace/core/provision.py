@@ -13,12 +13,17 @@ from typing import Literal
 from pydantic import Field
 
 from millrace.core.errors import MillraceError
+from millrace.core.gateway.commands import COMMANDS, OUTCOMES
 from millrace.core.model import Frozen
 from millrace.core.pipeline import PipelineSpec
+from millrace.core.registration import Kind
 from millrace.core.site import SiteSpec
 
 INGEST, APP, SIMULATOR, GATEWAY = "ingest", "app", "simulator", "gateway"
-SITE_USERS = (INGEST, APP, SIMULATOR, GATEWAY)
+RELAY = "relay"
+# Who registers devices, sensors and sensor types.
+REGISTRAR = "registrar"
+SITE_USERS = (INGEST, APP, SIMULATOR, GATEWAY, RELAY, REGISTRAR)
 # Who tells and hears of platform events, and their topic, at the one site that has them.
 PLATFORM, EVENTS = "platform", "platform-events"
 
@@ -33,6 +38,8 @@ class Operation(StrEnum):
     READ = "read"
     WRITE = "write"
     DESCRIBE = "describe"
+    CREATE = "create"
+    ALTER = "alter"
 
 
 class Acl(Frozen):
@@ -161,7 +168,7 @@ def wanted_for_site(
     site: SiteSpec, pipelines: Iterable[PipelineSpec], events_site: str | None = None
 ) -> Wanted:
     """Topics, users and rights that the pipelines need at a site, and platform events at theirs."""
-    needed = _of_pipelines(site, pipelines)
+    needed = _of_pipelines(site, pipelines).and_also(_OF_REGISTRATION).and_also(_OF_COMMANDS)
     return needed.and_also(_OF_EVENTS) if site.name == events_site else needed
 
 
@@ -181,7 +188,7 @@ def _of_pipelines(site: SiteSpec, pipelines: Iterable[PipelineSpec]) -> Wanted:
             *_ingest_acls(names),
             *_app_acls(names),
             *_producer_acls(SIMULATOR, names),
-            *_producer_acls(GATEWAY, names),
+            *_gateway_acls(names),
         ),
     )
 
@@ -209,6 +216,14 @@ def _producer_acls(user: str, topics: list[str]) -> list[Acl]:
     return _on_topics(user, topics, Operation.WRITE, Operation.DESCRIBE)
 
 
+def _gateway_acls(topics: list[str]) -> list[Acl]:
+    """It reads what it has sent: so it knows after a crash what need not be sent again."""
+    return [
+        *_on_topics(GATEWAY, topics, Operation.READ, Operation.WRITE, Operation.DESCRIBE),
+        Acl(user=GATEWAY, operation=Operation.READ, resource=Resource.GROUP, name=GATEWAY),
+    ]
+
+
 def _on_topics(user: str, topics: list[str], *operations: Operation) -> list[Acl]:
     return [
         Acl(user=user, operation=operation, resource=Resource.TOPIC, name=topic)
@@ -229,5 +244,41 @@ _OF_EVENTS = Wanted(
     acls=(
         *_on_topics(PLATFORM, [EVENTS], Operation.READ, Operation.WRITE, Operation.DESCRIBE),
         Acl(user=PLATFORM, operation=Operation.READ, resource=Resource.GROUP, name=EVENTS),
+    ),
+)
+
+_REGISTRATIONS = [kind.topic for kind in Kind]
+# One partition: what was registered first is read first. The newest of each id stays for ever.
+# By its one transactional id a registrar shuts out another who decided on an older state.
+_OF_REGISTRATION = Wanted(
+    topics=tuple(
+        Topic(name=name, partitions=1, settings={"cleanup.policy": "compact", **_BROKERS_CLOCK})
+        for name in _REGISTRATIONS
+    ),
+    acls=(
+        *_on_topics(REGISTRAR, _REGISTRATIONS, Operation.READ, Operation.WRITE, Operation.DESCRIBE),
+        Acl(
+            user=REGISTRAR,
+            operation=Operation.WRITE,
+            resource=Resource.TRANSACTIONAL_ID,
+            name=REGISTRAR,
+        ),
+        Acl(user=REGISTRAR, operation=Operation.READ, resource=Resource.GROUP, name=REGISTRAR),
+        *_on_topics(APP, _REGISTRATIONS, Operation.READ, Operation.DESCRIBE),
+    ),
+)
+
+# One partition: they are sent in the order in which they were issued. No command lives longer.
+# Who operates commands devices; the gateway alone says what became of it.
+_OF_COMMANDS = Wanted(
+    topics=tuple(
+        Topic(name=name, partitions=1, settings={**_BROKERS_CLOCK, "retention.ms": "604800000"})
+        for name in (COMMANDS, OUTCOMES)
+    ),
+    acls=(
+        *_on_topics(APP, [COMMANDS], Operation.READ, Operation.WRITE, Operation.DESCRIBE),
+        *_on_topics(APP, [OUTCOMES], Operation.READ, Operation.DESCRIBE),
+        *_on_topics(GATEWAY, [COMMANDS], Operation.READ, Operation.DESCRIBE),
+        *_on_topics(GATEWAY, [OUTCOMES], Operation.READ, Operation.WRITE, Operation.DESCRIBE),
     ),
 )

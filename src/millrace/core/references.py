@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
+from millrace.core.broker import node_ports, nodes
 from millrace.core.layout import Layout
 from millrace.core.pipeline import PipelineSpec
 from millrace.core.remote import unfit_for
@@ -89,7 +90,7 @@ def check_sites(sites: Sequence[SiteSpec]) -> list[Problem]:
     for index, site in enumerate(sites):
         if site.local is None:
             continue
-        for port in (site.port, site.admin_port, site.controller_port):
+        for port in (port for node in nodes(site) for port in node_ports(site, node)):
             owner = owners.setdefault(port, site.name)
             if owner != site.name:
                 text = f"bootstrap={site.bootstrap!r} needs port {port}, which site {owner!r} has"

@@ -35,11 +35,21 @@ def _refuse_plain_text(settings: ClientSettings) -> ClientSettings:
     return settings
 
 
+class LocalGateway(Frozen):
+    """Present: `millrace up` runs this site's gateway too, and the simulator sends through it."""
+
+    # Where devices connect; its page and its metrics are at the port after it.
+    port: Annotated[int, Field(ge=1, le=65_534)]
+
+
 class LocalBroker(Frozen):
     """Present: `millrace up` runs this site's broker and its simulator on this machine."""
 
     memory: Annotated[str, Field(pattern=r"^[1-9]\d*[mg]$")] = "256m"
+    # More than one only pays where they stand on machines of their own; here they let one die.
+    brokers: Annotated[int, Field(ge=1, le=9)] = 1
     simulator: Simulator | None = None
+    gateway: LocalGateway | None = None
 
 
 class SiteSpec(Frozen):
@@ -53,6 +63,8 @@ class SiteSpec(Frozen):
     client: Annotated[ClientSettings, AfterValidator(_refuse_plain_text)] = Field(
         default_factory=dict
     )
+    # By which devices reach the site's gateway: a host name or an address, for its certificate.
+    gateway_host: Annotated[str, Field(pattern=r"^[A-Za-z0-9.:-]*$", max_length=253)] = ""
     local: LocalBroker | None = None
 
     @property
@@ -67,3 +79,8 @@ class SiteSpec(Frozen):
     @property
     def controller_port(self) -> int:
         return self.port + 2
+
+    @property
+    def brokers(self) -> int:
+        """How many this machine runs."""
+        return self.local.brokers if self.local else 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from millrace.core.provision import APP, GATEWAY, INGEST, SIMULATOR, Change
+from millrace.core.provision import APP, GATEWAY, INGEST, REGISTRAR, RELAY, SIMULATOR, Change
 from millrace.core.site import SiteSpec
 from millrace.core.site_change import SiteChange
 from millrace.core.site_users import UserChange
@@ -14,9 +14,11 @@ from millrace.core.site_wish import Action
 _AFTER_ROTATION = {
     INGEST: "running jobs stay connected, and read the new one when they connect again",
     SIMULATOR: "a running simulator stays connected, and reads the new one when it connects again",
+    RELAY: "a running relay stays connected, and reads the new one when it connects again",
     APP: "your own clients need it: millrace client {site}",
     GATEWAY: "the gateway is refused at its next connection, until it has the new bundle; it keeps"
     " its messages meanwhile",
+    REGISTRAR: "the next 'millrace register' here reads the new one",
 }
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from datetime import datetime
 from pathlib import Path
 
+from pydantic import Field
+
 from millrace.core.engine import Tables
 from millrace.core.heartbeat import Heartbeat
 from millrace.core.job import JobState, JobStatus
 from millrace.core.model import Frozen
 from millrace.core.pipeline import PipelineSpec
+from millrace.core.relay_beat import RelayBeat
 
 DOWN = "down"
 
@@ -38,6 +41,20 @@ class PipelineStatus(Frozen):
     note: str = ""
 
 
+class RelayStatus(Frozen):
+    """`messages`: since its process began. `notes`: what a person should know."""
+
+    state: str
+    sites_up: int = 0
+    sites: int = 0
+    lag_records: int | None = None
+    messages: int = 0
+    messages_per_s: float = 0.0
+    last_commit_at: datetime | None = None
+    halted: int = 0
+    notes: tuple[str, ...] = ()
+
+
 class ProcessStatus(Frozen):
     """A program with all its children; memory is their proportional share (PSS)."""
 
@@ -57,6 +74,8 @@ class StackStatus(Frozen):
     airflow: AirflowAccess
     sites: dict[str, SiteAccess]
     pipelines: dict[str, PipelineStatus]
+    clusters: dict[str, SiteAccess] = Field(default_factory=dict)
+    relays: dict[str, RelayStatus] = Field(default_factory=dict)
     processes: tuple[ProcessStatus, ...]
     orphans: tuple[int, ...] = ()
 
@@ -87,6 +106,23 @@ def describe_pipeline(
         last_batch_at=beat.last_batch_at if beat else None,
         tables={layer: _as_uri(one) for layer, one in tables_of(pipeline, tables).items()},
         note=_note(job, beat),
+    )
+
+
+def describe_relay(beat: RelayBeat | None, *, runs: bool, now: datetime) -> RelayStatus:
+    if beat is None:
+        return RelayStatus(state="starting" if runs else DOWN)
+    state = beat.state(now, runs=runs)
+    return RelayStatus(
+        state=state,
+        sites_up=sum(not site.trouble for site in beat.sites),
+        sites=len(beat.sites),
+        lag_records=beat.lag_records,
+        messages=beat.messages,
+        messages_per_s=round(beat.messages_per_s, 1) if state not in (DOWN, "silent") else 0.0,
+        last_commit_at=beat.last_commit_at,
+        halted=len(beat.halts),
+        notes=beat.notes(),
     )
 
 

@@ -24,6 +24,8 @@ _OPERATIONS = {
     Operation.READ: AclOperation.READ,
     Operation.WRITE: AclOperation.WRITE,
     Operation.DESCRIBE: AclOperation.DESCRIBE,
+    Operation.CREATE: AclOperation.CREATE,
+    Operation.ALTER: AclOperation.ALTER,
 }
 _RESOURCES_BACK: dict[Any, Resource] = {kafka: ours for ours, kafka in _RESOURCES.items()}
 _OPERATIONS_BACK: dict[Any, Operation] = {kafka: ours for ours, kafka in _OPERATIONS.items()}

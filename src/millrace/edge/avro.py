@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
 
@@ -46,10 +46,22 @@ class Schemas:
 
     folder: Path
     by_id: Mapping[int, Schema]
+    # Asked for a schema that no file has, such as of a registry.
+    lookup: Callable[[int], str | None] = field(default=lambda _: None)
+    _found: dict[int, Schema | None] = field(default_factory=dict)
 
     @classmethod
-    def load(cls, folder: Path) -> Schemas:
-        return cls(folder, {one.id: _parse(one) for one in load_schema_files(folder)})
+    def load(cls, folder: Path, lookup: Callable[[int], str | None] = lambda _: None) -> Schemas:
+        return cls(folder, {one.id: _parse(one) for one in load_schema_files(folder)}, lookup)
+
+    def find(self, number: int) -> Schema | None:
+        """Each id is looked up once: a schema is there before its first message."""
+        if number in self.by_id:
+            return self.by_id[number]
+        if number not in self._found:
+            text = self.lookup(number)
+            self._found[number] = Schema(number, "", _parsed(text, f"{number}")) if text else None
+        return self._found[number]
 
     def latest(self, subject: str) -> Schema:
         """The subject's newest schema, the one to write with."""
@@ -71,8 +83,11 @@ def schema_id(value: bytes) -> int | None:
 
 
 def _parse(one: SchemaFile) -> Schema:
+    return Schema(one.id, one.subject, _parsed(one.text, str(one.file)))
+
+
+def _parsed(text: str, where: str) -> ParsedSchema:
     try:
-        parsed = parse_schema(json.loads(one.text))
+        return parse_schema(json.loads(text))
     except Exception as error:  # fastavro's errors have no common base
-        raise SchemaError(f"{one.file}: this is no Avro schema: {error}") from error
-    return Schema(one.id, one.subject, parsed)
+        raise SchemaError(f"{where}: this is no Avro schema: {error}") from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from millrace.core.errors import MillraceError
 from millrace.edge.avro import Schemas, schema_id
 
 _SHOWN_BYTES = 64
@@ -20,7 +21,10 @@ def decode(value: bytes | None, schemas: Schemas) -> object:
 
 
 def _decode_avro(value: bytes, number: int, schemas: Schemas) -> object:
-    schema = schemas.by_id.get(number)
+    try:
+        schema = schemas.find(number)
+    except MillraceError as error:
+        return f"(Avro of schema {number}: {error}) {_hex(value)}"
     if schema is None:
         return f"(Avro of unknown schema {number}) {_hex(value)}"
     try:

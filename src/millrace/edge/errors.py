@@ -61,6 +61,10 @@ class Watch:
             self._telling = error
 
     @property
+    def has_reason(self) -> bool:
+        return self._telling is not None
+
+    @property
     def is_refused(self) -> bool:
         """Whether the last reason was user and password."""
         return (
@@ -84,7 +88,9 @@ class Watch:
         return handler(self, telling) if handler and telling else self._silent(telling)
 
     def _no_right(self, resource: str, name: str) -> SiteError:
-        text = f"user {self._user} has no right to use {resource} {name!r}; provision the site,"
+        # A site has one cluster: a name is the topic's or group's that was asked for.
+        what = "the cluster" if resource == "cluster" else f"{resource} {name!r}"
+        text = f"user {self._user} has no right to use {what}; provision the site,"
         return RefusedError(self._site.name, f"{text} or use a user who has it")
 
     def _too_late(self, name: str) -> SiteError:

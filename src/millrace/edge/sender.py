@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 
 from confluent_kafka import KafkaError, KafkaException, Producer
@@ -74,7 +75,7 @@ class Sender:
         try:
             metadata = self._producer.list_topics(self._topic, timeout=_METADATA_TIMEOUT_S)
         except KafkaException as error:
-            self._producer.poll(0)  # until now nobody let the watch hear the reason
+            self._serve(0)  # until now nobody let the watch hear the reason
             return self._watch.explain(error.args[0], self._topic)
         refusal = metadata.topics[self._topic].error
         return self._watch.explain(refusal, self._topic) if refusal else None
@@ -88,16 +89,27 @@ class Sender:
     def abandon(self) -> None:
         """What is not delivered yet is left to another sender."""
         self._gave_up = True
-        self._producer.purge()
-        self._producer.flush(_PAUSE_S)
+        self._drop()
 
     def poll(self, timeout_s: float) -> None:
         """Wait for answers; start anew where a message was given up."""
-        self._producer.poll(timeout_s)
+        self._serve(timeout_s)
         if self._login and self._watch.is_refused:
             self._take_login(self._login())
         if self._gave_up:
             self._start_anew()
+
+    def _serve(self, timeout_s: float) -> None:
+        """Let answers in. An error that ends the producer for good is raised, not told."""
+        try:
+            self._producer.poll(timeout_s)
+        except KafkaException as error:
+            self._give_up(error.args[0])
+
+    def _drop(self) -> None:
+        self._producer.purge()
+        with suppress(KafkaException):  # once more the error that ended it
+            self._producer.flush(_PAUSE_S)
 
     def _take_login(self, login: dict[str, str]) -> None:
         self._settings |= login
@@ -128,10 +140,9 @@ class Sender:
 
     def _start_anew(self) -> None:
         """Whatever follows the lost message must follow it again, so all of it is sent anew."""
-        self._producer.purge()
-        self._producer.flush(_PAUSE_S)
+        self._drop()
         self._producer = self._connect()
-        self._producer.poll(_PAUSE_S)
         self._gave_up = False
+        self._serve(_PAUSE_S)
         for number, (key, value) in self._outstanding.items():
             self._hand_over(number, key, value)

@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from itertools import islice
 from threading import Event
+from typing import Protocol
 
 from millrace.core.pacing import Pace
 from millrace.core.simulation import Reading, Simulator, readings
-from millrace.core.site import ClientSettings, SiteSpec
+from millrace.core.site import SiteSpec
 from millrace.edge.avro import Schemas
-from millrace.edge.sender import Sender
+from millrace.edge.errors import SiteError
 
 _SAY_EVERY_S = 10.0
 _LAST_WORDS_S = 10.0
@@ -22,9 +23,30 @@ _BURST = 2_000
 Message = tuple[bytes, bytes]
 
 
+class Sending(Protocol):
+    """A way to the broker: to itself, or through a gateway."""
+
+    @property
+    def delivered(self) -> int: ...
+
+    @property
+    def outstanding(self) -> int: ...
+
+    @property
+    def room(self) -> int: ...
+
+    def trouble(self) -> SiteError: ...
+
+    def find_obstacle(self) -> SiteError | None: ...
+
+    def send(self, key: bytes, value: bytes) -> None: ...
+
+    def poll(self, timeout_s: float) -> None: ...
+
+
 def simulate(
     site: SiteSpec,
-    settings: ClientSettings,
+    sender: Sending,
     simulator: Simulator,
     schemas: Schemas,
     *,
@@ -32,11 +54,10 @@ def simulate(
     say: Callable[[str], None],
     count: int | None = None,
     start_at: datetime | None = None,
-    login: Callable[[], dict[str, str]] | None = None,
 ) -> int:
     """Send until `count` are delivered or `stop` is set; how many were delivered."""
     messages = encode_readings(simulator, site.name, schemas, start_at or datetime.now(UTC))
-    run = _Run(site, Sender(site, settings, simulator.topic, login), stop, say)
+    run = _Run(site, sender, stop, say)
     run.wait_for_topic(simulator.topic)
     run.send(islice(messages, count), Pace(simulator.rate, count))
     run.finish()
@@ -80,7 +101,7 @@ class _Run:
     """One run of a simulator. It only waits inside `Sender.poll`, so a signal is soon seen."""
 
     def __init__(
-        self, site: SiteSpec, sender: Sender, stop: Event, say: Callable[[str], None]
+        self, site: SiteSpec, sender: Sending, stop: Event, say: Callable[[str], None]
     ) -> None:
         self.sender = sender
         self._name = site.name

@@ -9,7 +9,16 @@ import uuid
 from base64 import urlsafe_b64encode
 from pathlib import Path
 
-from millrace.core.broker import admin_name, broker_name, broker_settings
+from millrace.core.broker import (
+    FIRST,
+    admin_name,
+    broker_name,
+    broker_settings,
+    node_name,
+    node_ports,
+    nodes,
+    quorum,
+)
 from millrace.core.errors import MillraceError
 from millrace.core.kafka_client import as_properties
 from millrace.core.layout import Layout
@@ -17,6 +26,7 @@ from millrace.core.site import SiteSpec
 from millrace.local.pki import ensure_certificate
 from millrace.local.program import Program
 from millrace.state.files import make_private, write_atomic
+from millrace.state.properties import read_properties
 
 _FORMAT_TIMEOUT_S = 120
 
@@ -25,29 +35,53 @@ class BrokerStorageError(MillraceError):
     """The broker's storage cannot be made ready."""
 
 
-def prepare_broker(site: SiteSpec, layout: Layout) -> Program:
+def prepare_broker(site: SiteSpec, layout: Layout, node: int = FIRST) -> Program:
     """Everything up to the start of the process; done again, it changes nothing."""
     ensure_certificate(layout, site.name, "broker", broker_name(site))
     ensure_certificate(layout, site.name, "admin", admin_name(site))
-    folder = layout.broker(site.name)
+    folder = layout.broker(node_name(site, node))
     make_private(folder)
     properties = folder / "server.properties"
-    write_atomic(properties, as_properties(broker_settings(site, layout)) + "\n")
+    _refuse_other_controllers(site, properties)
+    write_atomic(properties, as_properties(broker_settings(site, layout, node)) + "\n")
     if not (folder / "data").exists():
-        _format_storage(site, layout)
-    return _program(site, layout, properties)
+        _format_storage(site, layout, node)
+    return _program(site, layout, node)
 
 
-def _program(site: SiteSpec, layout: Layout, properties: Path) -> Program:
+def prepare_brokers(site: SiteSpec, layout: Layout) -> list[Program]:
+    """One after the other: those after the first take over the cluster's id."""
+    return [prepare_broker(site, layout, node) for node in nodes(site)]
+
+
+def _refuse_other_controllers(site: SiteSpec, properties: Path) -> None:
+    """Who votes is written down where the cluster began."""
+    if not properties.exists():
+        return
+    before = _voters(read_properties(properties)["controller.quorum.voters"])
+    if before != _voters(quorum(site)):
+        raise BrokerStorageError(
+            f"site {site.name!r}: brokers={site.brokers} needs other controllers than the"
+            f" {len(before)} that it began with; a cluster of one or two brokers stays below"
+            " three, one of three or more stays above two"
+        )
+
+
+def _voters(listed: str) -> list[str]:
+    return [voter.partition("@")[0] for voter in listed.split(",")]
+
+
+def _program(site: SiteSpec, layout: Layout, node: int) -> Program:
+    name, folder = f"kafka-{node_name(site, node)}", layout.broker(node_name(site, node))
     return Program(
-        name=f"kafka-{site.name}",
-        command=(*_java(site, layout), "kafka.Kafka", str(properties)),
-        directory=layout.broker(site.name),
-        log=layout.logs / f"kafka-{site.name}.log",
+        name=name,
+        command=(*_java(site, layout), "kafka.Kafka", str(folder / "server.properties")),
+        directory=folder,
+        log=layout.logs / f"{name}.log",
         priority=10,
         # Fewer malloc arenas: less memory for threads that rarely allocate.
         environment={"MALLOC_ARENA_MAX": "2"},
-        port=site.port,
+        port=node_ports(site, node)[0],
     )
 
 
@@ -68,23 +102,30 @@ def _java(site: SiteSpec, layout: Layout) -> tuple[str, ...]:
     )
 
 
-def _format_storage(site: SiteSpec, layout: Layout) -> None:
+def _format_storage(site: SiteSpec, layout: Layout, node: int) -> None:
     """Format aside and rename: `data` is there whole or not at all, also after a power cut."""
-    folder = layout.broker(site.name)
+    folder = layout.broker(node_name(site, node))
     draft, properties = folder / "data.draft", folder / "format.properties"
     shutil.rmtree(draft, ignore_errors=True)
-    settings = broker_settings(site, layout) | {"log.dirs": draft}
+    settings = broker_settings(site, layout, node) | {"log.dirs": draft}
     write_atomic(properties, as_properties(settings) + "\n")
-    _run_format((*_java(site, layout), *_format_arguments(properties)), site)
+    arguments = _format_arguments(properties, _cluster_id(site, layout, node))
+    _run_format((*_java(site, layout), *arguments), site)
     properties.unlink()
     os.sync()
     draft.rename(folder / "data")
     os.sync()
 
 
-def _format_arguments(properties: Path) -> tuple[str, ...]:
+def _cluster_id(site: SiteSpec, layout: Layout, node: int) -> str:
+    if node != FIRST:
+        meta = layout.broker(node_name(site, FIRST)) / "data" / "meta.properties"
+        return read_properties(meta)["cluster.id"]
     # A prefix of our own: an id that begins with a dash would be taken for an option.
-    cluster_id = "M" + urlsafe_b64encode(uuid.uuid4().bytes).decode()[1:22]
+    return "M" + urlsafe_b64encode(uuid.uuid4().bytes).decode()[1:22]
+
+
+def _format_arguments(properties: Path, cluster_id: str) -> tuple[str, ...]:
     return ("kafka.tools.StorageTool", "format", "-t", cluster_id, "-c", str(properties))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -42,14 +43,18 @@ def make_authority(key: ec.EllipticCurvePrivateKey, now: datetime) -> x509.Certi
 
 
 def make_leaf(
-    authority: Authority, key: ec.EllipticCurvePrivateKey, common_name: str, now: datetime
+    authority: Authority,
+    key: ec.EllipticCurvePrivateKey,
+    common_name: str,
+    now: datetime,
+    hosts: Sequence[str] = (),
 ) -> x509.Certificate:
-    """For one machine's programs, as servers and as clients."""
+    """For one machine's programs, as servers and as clients; `hosts`: by what others reach it."""
     issuer = authority.certificate.subject
     builder = _builder(_name(common_name), issuer, key, now, _LEAF_LIFE)
     builder = builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), True)
     builder = builder.add_extension(_key_usage(authority=False), critical=True)
-    builder = builder.add_extension(_LOCAL_NAMES, critical=False)
+    builder = builder.add_extension(_names(hosts), critical=False)
     builder = builder.add_extension(_SERVER_AND_CLIENT, critical=False)
     signer = x509.AuthorityKeyIdentifier.from_issuer_public_key(authority.key.public_key())
     return builder.add_extension(signer, critical=False).sign(authority.key, hashes.SHA256())
@@ -61,14 +66,17 @@ def is_good_leaf(
     authority: Authority,
     common_name: str,
     now: datetime,
+    hosts: Sequence[str] = (),
 ) -> bool:
-    """Whether it is ours, names its owner, fits its key and has time left."""
+    """Whether it is ours, names its owner and hosts, fits its key and has time left."""
     try:
         leaf.verify_directly_issued_by(authority.certificate)
     except (ValueError, TypeError, InvalidSignature):
         return False
     fresh = now + _RENEW_BEFORE < leaf.not_valid_after_utc
-    return fresh and leaf.subject == _name(common_name) and belong_together(leaf, key)
+    named = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    is_its = leaf.subject == _name(common_name) and named == _names(hosts)
+    return fresh and is_its and belong_together(leaf, key)
 
 
 def belong_together(certificate: x509.Certificate, key: ec.EllipticCurvePrivateKey) -> bool:
@@ -137,13 +145,19 @@ def _key_usage(*, authority: bool) -> x509.KeyUsage:
     )
 
 
-_LOCAL_NAMES = x509.SubjectAlternativeName(
-    [
-        x509.DNSName("localhost"),
-        x509.IPAddress(ipaddress.ip_address("127.0.0.1")),
-        x509.IPAddress(ipaddress.ip_address("::1")),
-    ]
-)
+def _names(hosts: Sequence[str]) -> x509.SubjectAlternativeName:
+    addresses = [ipaddress.ip_address(text) for text in ("127.0.0.1", "::1")]
+    local = [x509.DNSName("localhost"), *(x509.IPAddress(address) for address in addresses)]
+    return x509.SubjectAlternativeName([*local, *(_general_name(host) for host in hosts)])
+
+
+def _general_name(host: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ipaddress.ip_address(host))
+    except ValueError:
+        return x509.DNSName(host)
+
+
 _SERVER_AND_CLIENT = x509.ExtendedKeyUsage(
     [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
 )

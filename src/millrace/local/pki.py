@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -25,14 +26,16 @@ class BrokenPkiError(MillraceError):
         self.file = file
 
 
-def ensure_certificate(layout: Layout, site: str, owner: str, common_name: str) -> Path:
+def ensure_certificate(
+    layout: Layout, site: str, owner: str, common_name: str, hosts: Sequence[str] = ()
+) -> Path:
     """One PEM file with key, certificate and CA of `owner` at a site."""
     file = layout.certificate(site, owner)
     make_private(layout.pki, file.parent)
     authority, now = ensure_authority(layout), datetime.now(UTC)
-    if not _is_good_bundle(file, authority, common_name, now):
+    if not _is_good_bundle(file, authority, common_name, now, hosts):
         key = certificates.new_key()
-        leaf = certificates.make_leaf(authority, key, common_name, now)
+        leaf = certificates.make_leaf(authority, key, common_name, now, hosts)
         write_atomic(file, certificates.key_pem(key) + _chain(leaf, authority))
     return file
 
@@ -78,14 +81,18 @@ def _ensure_key(file: Path) -> ec.EllipticCurvePrivateKey:
 
 
 def _is_good_bundle(
-    file: Path, authority: certificates.Authority, owner: str, now: datetime
+    file: Path,
+    authority: certificates.Authority,
+    owner: str,
+    now: datetime,
+    hosts: Sequence[str],
 ) -> bool:
     """A leaf is cheap: whatever is wrong with one, it is made anew."""
     try:
         key = certificates.read_key(read_text(file) or "")
     except ValueError:
         return False
-    return _is_good_chain(file, key, authority, owner, now)
+    return _is_good_chain(file, key, authority, owner, now, hosts)
 
 
 def _is_good_chain(
@@ -94,6 +101,7 @@ def _is_good_chain(
     authority: certificates.Authority,
     owner: str,
     now: datetime,
+    hosts: Sequence[str] = (),
 ) -> bool:
     text = read_text(file) or ""
     try:
@@ -101,7 +109,7 @@ def _is_good_chain(
     except ValueError:
         return False
     whole = text.endswith(certificates.certificate_pem(authority.certificate))
-    return whole and certificates.is_good_leaf(leaf, key, authority, owner, now)
+    return whole and certificates.is_good_leaf(leaf, key, authority, owner, now, hosts)
 
 
 def _chain(leaf: x509.Certificate, authority: certificates.Authority) -> str:

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from millrace.core.broker import FIRST, node_name, node_ports, nodes
 from millrace.core.cluster import MASTER
 from millrace.core.layout import Layout
 from millrace.core.object_store import NAME as STORE
 from millrace.core.pipeline import PipelineSpec
+from millrace.core.registry import NAME as REGISTRY
+from millrace.core.relay import RelaySpec
 from millrace.core.site import SiteSpec
 from millrace.local.airflow import API_SERVER
+from millrace.local.gateway import gateway_program
 from millrace.local.program import Program
 from millrace.settings import Settings
-from millrace.specs.loader import load_events_site, load_pipelines, load_sites
+from millrace.specs.loader import (
+    load_clusters,
+    load_events_site,
+    load_pipelines,
+    load_relays,
+    load_sites,
+)
 
 RUNNER = "local"
 
@@ -25,19 +35,38 @@ class StackPlan:
     pipelines: tuple[PipelineSpec, ...]
     # Of the object store on this machine; none: there is none here.
     store_port: int | None = None
+    # Where relays bring things, and the relays; none: they were not asked for.
+    clusters: tuple[SiteSpec, ...] = ()
+    relays: tuple[RelaySpec, ...] = ()
 
     @classmethod
     def load(cls, settings: Settings) -> StackPlan:
         layout = settings.layout
         pipelines, sites = load_pipelines(layout), load_sites(layout)
         load_events_site(layout)
+        clusters, relays = load_clusters(layout), load_relays(layout)
         return cls(
-            layout, settings.airflow_port, tuple(sites), tuple(pipelines), settings.store_port
+            layout,
+            settings.airflow_port,
+            tuple(sites),
+            tuple(pipelines),
+            settings.store_port,
+            tuple(clusters) if settings.centre else (),
+            tuple(relays) if settings.centre else (),
         )
 
     @property
     def local_sites(self) -> list[SiteSpec]:
         return [site for site in self.sites if site.local]
+
+    @property
+    def local_clusters(self) -> list[SiteSpec]:
+        return [cluster for cluster in self.clusters if cluster.local]
+
+    @property
+    def brokered(self) -> list[SiteSpec]:
+        """Whose brokers this machine runs."""
+        return [*self.local_sites, *self.local_clusters]
 
     @property
     def local_pipelines(self) -> list[PipelineSpec]:
@@ -49,10 +78,21 @@ class StackPlan:
 
     def ports(self) -> dict[str, int]:
         """By program, where clients reach it."""
-        brokers = {broker_program(site): site.port for site in self.local_sites}
+        brokers = {
+            broker_program(site, node): node_ports(site, node)[0]
+            for site in self.brokered
+            for node in nodes(site)
+        }
         store = {STORE: self.store_port} if self.store_port else {}
         cluster = {MASTER: self.layout.cluster.port} if self.layout.cluster else {}
-        return {**cluster, **store, **brokers, API_SERVER: self.airflow_port}
+        gateways = {
+            gateway_program(site.name): site.local.gateway.port
+            for site in self.local_sites
+            if site.local and site.local.gateway
+        }
+        registry = {REGISTRY: self.layout.registry.port} if self.layout.registry else {}
+        edge = {**registry, **brokers, **gateways}
+        return {**cluster, **store, **edge, API_SERVER: self.airflow_port}
 
     def simulators(self) -> list[Program]:
         return [
@@ -61,9 +101,24 @@ class StackPlan:
             if site.local and site.local.simulator
         ]
 
+    def relay_programs(self) -> list[Program]:
+        return [relay_program(relay, self.layout) for relay in self.relays]
 
-def broker_program(site: SiteSpec) -> str:
-    return f"kafka-{site.name}"
+
+def broker_program(site: SiteSpec, node: int = FIRST) -> str:
+    return f"kafka-{node_name(site, node)}"
+
+
+def relay_program(relay: RelaySpec, layout: Layout) -> Program:
+    name = f"relay-{relay.name}"
+    return Program(
+        name=name,
+        command=(str(layout.control_bin / "millrace"), "relay", relay.name),
+        directory=layout.home,
+        log=layout.logs / f"{name}.log",
+        priority=30,
+        autostart=False,
+    )
 
 
 def _simulator(site: SiteSpec, layout: Layout) -> Program:

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 
 _REMIND_S = 15.0
+_NAMED = 3
 
 
 class Progress:
@@ -51,9 +52,16 @@ class Progress:
             self._show()
 
     def _show(self) -> None:
-        self._status.update(escape(", ".join(self._waiting)))
+        self._status.update(escape(summed_up(self._waiting)))
 
     def _remind(self) -> None:
         while not self._done.wait(_REMIND_S):
             if self._waiting and not self._console.is_terminal:
-                self.say(f"... {', '.join(self._waiting)}")
+                self.say(f"... {summed_up(self._waiting)}")
+
+
+def summed_up(names: list[str]) -> str:
+    """In one line, however many there are."""
+    more = len(names) - _NAMED
+    named = names if more <= 1 else [*names[:_NAMED], f"and {more} more"]
+    return ", ".join(named)

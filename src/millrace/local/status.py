@@ -22,12 +22,14 @@ from millrace.core.status import (
     SiteAccess,
     StackStatus,
     describe_pipeline,
+    describe_relay,
 )
 from millrace.local import airflow
 from millrace.local.airflow_config import USER
 from millrace.local.identity import stack_marks
 from millrace.local.plan import StackPlan
 from millrace.local.processes import find_marked
+from millrace.local.relay import read_relay_beat
 from millrace.local.runner import is_job, job_pid, program_name
 from millrace.local.supervisor import ProcessInfo, Supervisor, SupervisorUnreachableError
 from millrace.specs.runners import load_runner
@@ -43,6 +45,7 @@ def look(plan: StackPlan, sample_s: float) -> StackStatus:
     except SupervisorUnreachableError:
         pid, infos = None, []
     processes = tuple(_processes(plan, pid, infos, sample_s))
+    running = {info.name for info in infos if info.state == "RUNNING"}
     # Only then, or the heartbeats would be as old as the measuring took.
     now = datetime.now(UTC)
     return StackStatus(
@@ -51,7 +54,10 @@ def look(plan: StackPlan, sample_s: float) -> StackStatus:
         airflow=AirflowAccess(
             url=plan.airflow_url, user=USER, password_file=plan.layout.airflow_password
         ),
-        sites={site.name: SiteAccess(bootstrap=site.bootstrap) for site in plan.sites},
+        sites={
+            site.name: SiteAccess(bootstrap=site.bootstrap)
+            for site in (*plan.sites, *plan.clusters)
+        },
         pipelines={
             pipeline.name: describe_pipeline(
                 pipeline,
@@ -61,6 +67,14 @@ def look(plan: StackPlan, sample_s: float) -> StackStatus:
                 now,
             )
             for pipeline in plan.pipelines
+        },
+        relays={
+            relay.name: describe_relay(
+                read_relay_beat(plan.layout, relay.name),
+                runs=f"relay-{relay.name}" in running,
+                now=now,
+            )
+            for relay in plan.relays
         },
         processes=processes,
         orphans=_orphans(plan, [pid, *(info.pid for info in infos)]),
@@ -129,7 +143,7 @@ def _status(
 def _expected(plan: StackPlan) -> list[str]:
     components = [*airflow.COMPONENTS, "postgres"]
     brokers = [name for name in plan.ports() if name not in components]
-    simulators = [program.name for program in plan.simulators()]
+    simulators = [program.name for program in (*plan.simulators(), *plan.relay_programs())]
     return [
         *components,
         *brokers,

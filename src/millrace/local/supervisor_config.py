@@ -16,9 +16,10 @@ _START_RETRIES = 30
 
 
 def render_config(programs: Iterable[Program], layout: Layout) -> str:
-    """`supervisord.conf`; the jobs' own sections are included from their folders."""
+    """`supervisord.conf`; what comes later, such as jobs, has sections of its own beside it."""
     sections = [_daemon(layout), *(render_program(program) for program in programs)]
-    sections.append(_section("include", {"files": f"{layout.jobs}/*/program.conf"}))
+    included = f"{layout.jobs}/*/program.conf {layout.run}/added-*.conf"
+    sections.append(_section("include", {"files": included}))
     return "\n".join(sections)
 
 

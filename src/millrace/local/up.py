@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
+from itertools import chain
 
 from millrace.core.cluster import MASTER
 from millrace.core.errors import MillraceError
+from millrace.core.gateway.local import local_gateway
 from millrace.core.heartbeat import Phase
 from millrace.core.object_store import NAME as STORE
 from millrace.core.pipeline import PipelineSpec
 from millrace.core.provision import wanted_for_site
+from millrace.core.registry import NAME as REGISTRY
+from millrace.core.relay import RelaySpec
+from millrace.core.relay_references import sites_of_relay
+from millrace.core.simulation import Simulator
 from millrace.core.site import SiteSpec
 from millrace.edge.errors import UnreachableError
 from millrace.local import airflow, postgres
-from millrace.local.broker import prepare_broker
+from millrace.local.broker import prepare_brokers
 from millrace.local.checks import check_machine, check_path, check_ports, open_var
 from millrace.local.cluster import is_ready, prepare_cluster
 from millrace.local.exclusive import only_one_at_work
+from millrace.local.gateway import prepare_gateway
+from millrace.local.grow import forget_added
 from millrace.local.identity import stack_environment
 from millrace.local.leftovers import end_leftovers
 from millrace.local.object_store import (
@@ -28,10 +37,13 @@ from millrace.local.object_store import (
     prepare_object_store,
 )
 from millrace.local.pki import ensure_authority, ensure_server_certificate
-from millrace.local.plan import StackPlan, broker_program
+from millrace.local.plan import StackPlan, broker_program, relay_program
 from millrace.local.program import Program
 from millrace.local.progress import Progress
 from millrace.local.provision import provision_as_admin
+from millrace.local.registry import fill, prepare_registry
+from millrace.local.registry import is_open as registry_is_open
+from millrace.local.relay import RelayPlan, provision_relay, read_relay_beat
 from millrace.local.runner import program_name
 from millrace.local.supervisor import Supervisor
 from millrace.local.supervisor_config import render_config
@@ -40,7 +52,8 @@ from millrace.state.files import write_atomic
 from millrace.state.mailbox import Mailbox
 
 _BROKER_S, _DATABASE_S, _AIRFLOW_S, _PIPELINE_S, _SIMULATOR_S = 120, 60, 240, 240, 30
-_STORE_S = _CLUSTER_S = 60
+_REGISTRY_S = 120
+_STORE_S = _CLUSTER_S = _RELAY_S = 60
 
 
 def up(plan: StackPlan, progress: Progress) -> None:
@@ -71,7 +84,10 @@ class _Ascent:
         self._open_store()
         self._open_cluster()
         sites = [partial(self._raise_site, site) for site in self._plan.local_sites]
-        self._patience.all_of([partial(self._raise_airflow, components), *sites])
+        clusters = [partial(self._raise_cluster, one) for one in self._plan.local_clusters]
+        others = [partial(self._raise_airflow, components), partial(self._open_registry)]
+        self._patience.all_of([*others, *sites, *clusters])
+        self._start_relays()
         pipelines = self._plan.local_pipelines
         self._patience.all_of([partial(self._wait_for_pipeline, one) for one in pipelines])
         self._start_simulators()
@@ -86,14 +102,34 @@ class _Ascent:
         store = self._prepare_store()
         components = airflow.prepare_airflow(layout, self._plan.airflow_port)
         with self._progress.step("preparing storage", "storage of brokers and Postgres is ready"):
-            brokers = [partial(prepare_broker, site, layout) for site in self._plan.local_sites]
-            database = partial(postgres.prepare_postgres, layout, self._environment)
-            programs = self._patience.all_of([database, *brokers])
+            parts: list[Callable[[], list[Program]]] = [self._prepare_database]
+            parts += [partial(prepare_brokers, site, layout) for site in self._plan.brokered]
+            stores = list(chain.from_iterable(self._patience.all_of(parts)))
         cluster = prepare_cluster(layout, layout.cluster) if layout.cluster else []
-        parts = [*store, *cluster, *programs, *components, *self._plan.simulators()]
-        text = render_config(parts, layout)
+        registry = [prepare_registry(layout, layout.registry)] if layout.registry else []
+        late = [
+            *self._prepare_gateways(),
+            *self._plan.simulators(),
+            *self._plan.relay_programs(),
+        ]
+        forget_added(layout)
+        text = render_config([*store, *cluster, *registry, *stores, *components, *late], layout)
         write_atomic(layout.supervisor_config, text)
         return components
+
+    def _prepare_database(self) -> list[Program]:
+        return [postgres.prepare_postgres(self._layout, self._environment)]
+
+    def _prepare_gateways(self) -> list[Program]:
+        return [
+            prepare_gateway(
+                self._layout,
+                site,
+                local_gateway(site.name, site.local.gateway, site.local.simulator or Simulator()),
+            )
+            for site in self._plan.local_sites
+            if site.local and site.local.gateway
+        ]
 
     def _prepare_store(self) -> list[Program]:
         bucket, port = self._layout.bucket, self._plan.store_port
@@ -119,6 +155,16 @@ class _Ascent:
         with self._progress.step("Spark cluster", f"master and workers are at {cluster.url}"):
             log = self._layout.logs / f"{MASTER}.log"
             self._patience.until(MASTER, log, partial(is_ready, cluster), _CLUSTER_S)
+
+    def _open_registry(self) -> None:
+        """What the files say and it does not know yet is told to it."""
+        layout, registry = self._layout, self._layout.registry
+        if registry is None:
+            return
+        with self._progress.step("schema registry", f"the schema registry is at {registry.url}"):
+            holds = partial(registry_is_open, layout, registry)
+            self._patience.until(REGISTRY, layout.logs / f"{REGISTRY}.log", holds, _REGISTRY_S)
+            fill(layout, registry)
 
     def _start_supervisor(self) -> None:
         """Brokers and Postgres start with it."""
@@ -150,6 +196,37 @@ class _Ascent:
         with self._progress.step(f"broker of {site.name}", f"the broker of {site.name} answers"):
             holds = partial(self._has_users, site)
             self._patience.until(name, self._layout.logs / f"{name}.log", holds, _BROKER_S)
+
+    def _raise_cluster(self, cluster: SiteSpec) -> None:
+        """With what its relays need there, and at their sites too once these answer."""
+        with self._progress.step(f"brokers of {cluster.name}", f"{cluster.name} answers"):
+            relays = [relay for relay in self._plan.relays if relay.to == cluster.name]
+            holds = partial(self._has_relays, cluster, relays)
+            name = broker_program(cluster)
+            self._patience.until(name, self._layout.logs / f"{name}.log", holds, _BROKER_S)
+
+    def _has_relays(self, cluster: SiteSpec, relays: list[RelaySpec]) -> bool:
+        try:
+            for relay in relays:
+                plan = RelayPlan(relay, tuple(sites_of_relay(relay, self._plan.sites)), cluster)
+                ours = [site for site in plan.sites if site.local]
+                provision_relay(self._layout, plan, ours)
+        except UnreachableError:
+            return False
+        return True
+
+    def _start_relays(self) -> None:
+        for program in self._plan.relay_programs():
+            self._supervisor.start(program.name)
+        for relay in self._plan.relays:
+            name = relay_program(relay, self._layout).name
+            with self._progress.step(f"relay {relay.name}", f"relay {relay.name} is at work"):
+                holds = partial(self._is_at_work, relay)
+                self._patience.until(name, self._layout.logs / f"{name}.log", holds, _RELAY_S)
+
+    def _is_at_work(self, relay: RelaySpec) -> bool:
+        beat = read_relay_beat(self._layout, relay.name)
+        return beat is not None and beat.began > self._began and bool(beat.sites)
 
     def _has_users(self, site: SiteSpec) -> bool:
         """Topics and rights on them come with the pipelines that need them."""

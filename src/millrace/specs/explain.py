@@ -18,6 +18,7 @@ _EXAMPLES = {
     "format": "format: json",
     "table": "table: temperature",
     "bootstrap": "bootstrap: kafka.plant-a.example:9093",
+    "to": "to: centre",
 }
 _PATTERNS = {
     r"^[a-z][a-z0-9-]*$": "small letters, digits and '-', a letter first",
@@ -77,7 +78,7 @@ def _keys_at(model: type[BaseModel], path: KeyPath) -> list[str]:
         if inner is None:
             return []
         model = inner
-    return list(model.model_fields)
+    return [field.alias or name for name, field in model.model_fields.items()]
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:

@@ -17,6 +17,8 @@ from millrace.core.references import (
     check_sites,
     describe_unknown_site,
 )
+from millrace.core.relay import RelaySpec
+from millrace.core.relay_references import check_clusters, check_relays
 from millrace.core.site import SiteSpec
 from millrace.specs.explain import explain
 from millrace.specs.runners import installed_runners
@@ -34,6 +36,23 @@ def load_sites(layout: Layout) -> list[SiteSpec]:
     documents, sites = _load_folder(layout.sites, SiteSpec)
     _raise_all(documents, check_sites(sites))
     return sites
+
+
+def load_clusters(layout: Layout) -> list[SiteSpec]:
+    """Where relays bring things. Their ports may be nobody else's, so sites are looked at too."""
+    documents, clusters = _load_folder(layout.clusters, SiteSpec)
+    sites = load_sites(layout)
+    _raise_all(documents, check_clusters(clusters, sites))
+    site_documents = [read_document(layout.site(site.name)) for site in sites]
+    _raise_all([*site_documents, *documents], check_sites([*sites, *clusters]))
+    return clusters
+
+
+def load_relays(layout: Layout) -> list[RelaySpec]:
+    """All relays, each naming only sites and clusters that exist."""
+    documents, relays = _load_folder(layout.relays, RelaySpec)
+    _raise_all(documents, check_relays(relays, load_sites(layout), load_clusters(layout)))
+    return relays
 
 
 def load_events_site(layout: Layout) -> SiteSpec | None:

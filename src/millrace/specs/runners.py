@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
 from millrace.core.errors import MillraceError
@@ -12,8 +14,12 @@ from millrace.core.references import describe_unknown_runner
 _GROUP = "millrace.runners"
 
 
-def installed_runners() -> dict[str, EntryPoint]:
-    """`runner: local` in a pipeline's file is the entry point `local`."""
+@cache
+def installed_runners() -> Mapping[str, EntryPoint]:
+    """`runner: local` in a pipeline's file is the entry point `local`.
+
+    Looked for once: it takes milliseconds, and supervision asks at every look.
+    """
     return {point.name: point for point in entry_points(group=_GROUP)}
 
 

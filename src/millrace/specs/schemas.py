@@ -38,9 +38,15 @@ def _load(file: Path) -> SchemaFile:
     number, _, subject = file.stem.partition("-")
     if not number.isdigit() or not subject:
         raise SchemaError(f"{file}: its name must be <id>-<subject>.avsc, such as 1-{file.name}")
-    text = file.read_text()
+    return SchemaFile(file, int(number), subject, read_schema(file))
+
+
+def read_schema(file: Path) -> str:
     try:
+        text = file.read_text()
         json.loads(text)
+    except OSError as error:
+        raise SchemaError(f"{file}: it cannot be read: {error.strerror}") from error
     except ValueError as error:
         raise SchemaError(f"{file}: this is no Avro schema: {error}") from error
-    return SchemaFile(file, int(number), subject, text)
+    return text

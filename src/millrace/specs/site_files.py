@@ -48,6 +48,13 @@ def edited_site_text(text: str, site: SiteSpec) -> str:
     return _dump(values)
 
 
+def with_brokers(text: str, count: int) -> str:
+    """The file of a cluster whose brokers this machine runs, with so many of them."""
+    values = _yaml().load(text)
+    values["local"]["brokers"] = count
+    return _dump(values)
+
+
 def _edit(values: CommentedMap, wanted: dict[str, Any]) -> None:
     for key in [key for key in values if key not in wanted]:
         del values[key]
