@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from datetime import timedelta
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -21,6 +22,7 @@ from spark_jobs.refine import quarantine_rows, refine, silver_rows
 from spark_jobs.refined_tables import ensure_refined_tables
 from spark_jobs.repair import next_number, replace, until_first
 from spark_jobs.task import run_task, say
+from spark_jobs.twins import marked_among
 
 
 class LostBronzeError(MillraceError):
@@ -50,11 +52,17 @@ def _replace(spark: SparkSession, task: BackfillSpec, settled: str) -> None:
     """One commit for each table. After a crash between them a second run puts it right."""
     targets = ((task.tables.silver, silver_rows), (task.tables.quarantine, quarantine_rows))
     numbers = {table: next_number(spark, table) for table, _ in targets}
-    judged = refine(read_table(spark, task.tables.bronze).where(settled), task.refine)
+    judged = _judged(read_table(spark, task.tables.bronze).where(settled), task)
     days = between_days(task.first, task.last)
     for table, rows_of in targets:
         say(f"replacing {task.first} to {task.last} in {table}")
         replace(rows_of(judged, task.refine), table, days, settled, numbers[table])
+
+
+def _judged(rows: DataFrame, task: BackfillSpec) -> DataFrame:
+    around = between_days(task.first - timedelta(days=1), task.last)
+    bronze = read_table(rows.sparkSession, task.tables.bronze).where(around)
+    return refine(marked_among(rows, bronze), task.refine)
 
 
 def _look(spark: SparkSession, task: BackfillSpec, settled: str) -> dict[str, DataFrame]:
@@ -75,7 +83,7 @@ def _counted(tables: Mapping[str, DataFrame]) -> tuple[DayRows, ...]:
 
 
 def _foreseen(tables: Mapping[str, DataFrame], task: BackfillSpec) -> tuple[DayRows, ...]:
-    judged = refine(tables["bronze"], task.refine)
+    judged = _judged(tables["bronze"], task)
     silver, quarantine = silver_rows(judged, task.refine), quarantine_rows(judged, task.refine)
     return _counted({"bronze": tables["bronze"], "silver": silver, "quarantine": quarantine})
 

@@ -18,6 +18,7 @@ from millrace.core.job import JobSpec, SiteInput
 from millrace.core.tally import Tally
 from millrace.state.checkpoint import Checkpoint
 from millrace.state.objects import objects_at
+from millrace.state.twin_files import TwinFiles
 from spark_jobs.jvm import Jvm
 from spark_jobs.pulse import Pulse
 from spark_jobs.refined_tables import ensure_refined_tables
@@ -26,6 +27,7 @@ from spark_jobs.sink import BatchSink, Fence
 from spark_jobs.site_query import SiteQuery
 from spark_jobs.source import beginning, read_site
 from spark_jobs.stopping import StopRequest
+from spark_jobs.twins import TwinMemory, lately_seen
 
 log = logging.getLogger(__name__)
 
@@ -103,7 +105,9 @@ def _site_query(
     session: SparkSession, job: JobSpec, site: SiteInput, fence: Fence, tally: Tally
 ) -> SiteQuery:
     checkpoint = Checkpoint(site.checkpoint, job.engine.bucket)
-    sink = BatchSink(site.site, job.tables, job.refine, checkpoint, fence, tally)
+    files = TwinFiles(objects_at(site.checkpoint, job.engine.bucket))
+    memory = TwinMemory(files, lambda: lately_seen(session, job.tables.bronze, site.site))
+    sink = BatchSink(site.site, job.tables, job.refine, checkpoint, fence, memory, tally)
 
     def begin() -> StreamingQuery:
         is_new = checkpoint.last_planned() < 0

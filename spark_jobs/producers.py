@@ -5,46 +5,48 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as f
 
 from millrace.core.alarms import Alarm, sequence_alarm
-from millrace.core.continuity import EPOCH, PRODUCER, SEQUENCE, ProducerState, producer_gaps
+from millrace.core.continuity import ProducerState, producer_gaps
 from millrace.core.coordinates import Part
 from millrace.core.ranges import Ranges
-from spark_jobs.coverage import ranges_of, words_of
+from spark_jobs.coverage import ranges_of, rows_in, words_of
+from spark_jobs.numbered import IDENTITY, numbered
 from spark_jobs.site_view import SiteView
 
 Producers = tuple[tuple[ProducerState, ...], tuple[Alarm, ...]]
 
 
 def look_at_producers(bronze: DataFrame, sites: list[SiteView], settle_s: float) -> Producers:
-    numbered = _numbered(bronze)
-    settled = numbered.where(_is_settled(sites, settle_s))
-    words = words_of({"sent": numbered, "settled": settled})
-    found = ranges_of(words, {"sent": "sent", "settled": "settled"})
-    return _states(found["sent"]), _alarms(found["sent"], found["settled"])
+    sent = _as_offsets(numbered(bronze))
+    settled = sent.where(_is_settled(sites, settle_s))
+    # Small, and made by a look at every message's headers: once is enough.
+    words = words_of({"sent": sent, "settled": settled}).persist()
+    try:
+        found = ranges_of(words, {"sent": "sent", "settled": "settled"})
+        states = _states(found["sent"], _twins(words))
+    finally:
+        words.unpersist()
+    return states, _alarms(found["sent"], found["settled"])
 
 
-def _numbered(bronze: DataFrame) -> DataFrame:
+def _as_offsets(rows: DataFrame) -> DataFrame:
     """Counted as a partition's offsets are: producer for topic, epoch for partition."""
-    rows = bronze.where(f.col("headers").isNotNull()).select(
-        "site",
-        "kafka_time",
-        _header(PRODUCER).alias("topic"),
-        _number(EPOCH).alias("partition"),
-        _number(SEQUENCE).alias("offset"),
-    )
-    return rows.where("topic IS NOT NULL AND partition IS NOT NULL AND offset >= 0")
+    offsets = zip((*IDENTITY, "number"), (*Part._fields, "offset"), strict=True)
+    return rows.select("kafka_time", *(f.col(name).alias(called) for name, called in offsets))
 
 
-def _header(name: str) -> Column:
-    named = f.filter("headers", lambda header: header["key"] == name)
-    return f.get(named, 0)["value"].cast("string")
+def _twins(words: DataFrame) -> dict[Part, int]:
+    """How many messages came again, by producer; those of which none did are left out."""
+    again = f.sum(f.col(rows_in("sent")) - f.expr("bit_count(sent)")).alias("twins")
+    counted = words.groupBy(*Part._fields).agg(again).where("twins > 0")
+    return {_part(row): row.twins for row in counted.collect()}
 
 
-def _number(name: str) -> Column:
-    return _header(name).try_cast("bigint")
+def _part(row: Row) -> Part:
+    return Part(row.site, row.topic, row.partition)
 
 
 def _is_settled(sites: list[SiteView], settle_s: float) -> Column:
@@ -57,7 +59,7 @@ def _is_settled(sites: list[SiteView], settle_s: float) -> Column:
     return settled
 
 
-def _states(sent: Mapping[Part, Ranges]) -> tuple[ProducerState, ...]:
+def _states(sent: Mapping[Part, Ranges], twins: Mapping[Part, int]) -> tuple[ProducerState, ...]:
     return tuple(
         ProducerState(
             site=part.site,
@@ -65,6 +67,7 @@ def _states(sent: Mapping[Part, Ranges]) -> tuple[ProducerState, ...]:
             epoch=part.partition,
             first=ranges[0].first,
             last=ranges[-1].last,
+            twins=twins.get(part, 0),
         )
         for part, ranges in sorted(sent.items())
     )

@@ -15,17 +15,20 @@ from millrace.core.refine import RefineSpec, Rule
 from millrace.core.tally import STAGES, rule_key, stage_key
 from spark_jobs.append import Output
 from spark_jobs.java import java_column, jvm
+from spark_jobs.twins import TWIN
 
 _STAGE = "stage"  # that refused the row; null: none did
 # A declared column's name never begins so.
 _MESSAGE, _UNDECODABLE = "_message", "_undecodable"
 _RAW = {name: f"_{name}" for name in ("key", "headers", "value")}
 _ACCEPTED, _REFUSED = "_accepted", "_refused"
+_CAME_BEFORE = "twin: its producer's number came before"
 _MISTYPED, _MISSING, _BROKEN = "_mistyped", "_missing", "_broken"
 
 
 def refine(rows: DataFrame, spec: RefineSpec) -> DataFrame:
-    """Bronze rows with their typed columns and the verdict on each.
+    """Bronze rows with their typed columns and the verdict on each. Where twins are marked, they
+    are refused.
 
     A verdict is a bit for every column and every rule; what they mean is written out for the
     refused rows alone.
@@ -39,6 +42,8 @@ def refine(rows: DataFrame, spec: RefineSpec) -> DataFrame:
     readable = f.col(_UNDECODABLE).isNull()
     masks = {_MISSING: _missing(spec.columns), _BROKEN: [f.expr(r.broken) for r in spec.rules]}
     judged = timed.withColumns({name: _mask(readable, bits) for name, bits in masks.items()})
+    if TWIN not in rows.columns:
+        judged = judged.withColumn(TWIN, f.lit(False))
     return judged.withColumn(_STAGE, _stage(spec.rules))
 
 
@@ -101,6 +106,7 @@ def reasons(spec: RefineSpec) -> Column:
     """
     names = [column.name for column in spec.columns]
     found = (
+        f.when(f.col(TWIN), f.lit(_CAME_BEFORE)),
         f.col(_UNDECODABLE),
         *_named(_MISSING, "missing", enumerate(names)),
         *_named(_MISTYPED, "wrong-type", enumerate(names)),
@@ -148,7 +154,8 @@ def _stage(rules: Sequence[Rule]) -> Column:
     critical = sum(1 << number for number, _ in _critical(rules))
     wrong = (f.col(_MISTYPED) != 0) | (f.col(_MISSING) != 0)
     return (
-        f.when(f.col(_UNDECODABLE).isNotNull(), "decode")
+        f.when(f.col(TWIN), "twin")
+        .when(f.col(_UNDECODABLE).isNotNull(), "decode")
         .when(wrong, "type")
         .when(f.col(_BROKEN).bitwiseAND(_long(critical)) != 0, "rule")
     )

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from pyspark.sql import DataFrame, SparkSession
 
-from millrace.core.coordinates import Part, in_ranges, on_days, since_day
+from millrace.core.coordinates import Part, in_ranges, on_days, since_day, with_days_before
 from millrace.core.ranges import Range, Ranges, hull
 from millrace.core.refine import RefineSpec
 from millrace.core.replay import PartPlan, PartResult, ReplayResult, ReplaySpec, part_result
@@ -23,6 +23,7 @@ from spark_jobs.repair import add, next_number, until_first
 from spark_jobs.replay_plan import plan_parts
 from spark_jobs.replay_view import View, look, refined_rows
 from spark_jobs.task import run_task, say
+from spark_jobs.twins import marked_among
 
 
 def replay(spark: SparkSession, task: ReplaySpec) -> ReplayResult:
@@ -78,9 +79,11 @@ def _add_refined(
     silver, quarantine = task.tables.silver, task.tables.quarantine
     numbers = {table: next_number(spark, table) for table in (silver, quarantine)}
     where = _where(view, wanted)
-    due = read_table(spark, task.tables.bronze).where(where).where(since_day(task.refined_from))
+    bronze = read_table(spark, task.tables.bronze)
+    due = bronze.where(where).where(since_day(task.refined_from))
     held = refined_rows(spark, task, view.days).where(in_ranges(wanted))
-    judged = refine(_not_in(due.dropDuplicates([*COORDINATES]), held), spec)
+    missing = _not_in(due.dropDuplicates([*COORDINATES]), held)
+    judged = refine(marked_among(missing, bronze.where(on_days(with_days_before(view.days)))), spec)
     return {
         "silver": add(silver_rows(judged, spec), silver, numbers[silver]),
         "quarantine": add(quarantine_rows(judged, spec), quarantine, numbers[quarantine]),

@@ -25,6 +25,7 @@ from millrace.state.generations import latest
 from spark_jobs.append import Batch, Output, append_once, holds, write
 from spark_jobs.refine import outputs, refine, refused_rows, silver_rows, with_verdicts
 from spark_jobs.rows import bronze_rows
+from spark_jobs.twins import TwinMemory, Twins, in_order, seen_in
 
 _CORES = 2
 _ROWS_WORTH_A_FILE = 50_000
@@ -57,6 +58,7 @@ class BatchSink:
     refine: RefineSpec | None
     checkpoint: Checkpoint
     fence: Fence
+    twins: TwinMemory
     tally: Tally = field(default_factory=Tally)
 
     def __call__(self, records: DataFrame, batch_id: int) -> None:
@@ -75,23 +77,31 @@ class BatchSink:
             written = write(rows.coalesce(files), [Output(self.tables.bronze, names, names)])
             written.commit(self.tables.bronze, batch)
             return
-        judged = with_verdicts(refine(rows, self.refine), self.refine)
+        twins = Twins(rows.sparkSession, self.twins.before(batch.number))
+        judged = with_verdicts(refine(twins.marked(rows), self.refine), self.refine)
         # Not sooner: it would part the compiled code in two, with a copy of each row between.
         written = write(judged.coalesce(files), outputs(self.tables, self.refine))
         written.commit(self.tables.bronze, batch)
         written.commit(self.tables.silver, batch)
         if written.rows(self.tables.quarantine):
             written.commit(self.tables.quarantine, batch)
+        self.twins.keep(batch.number, twins.seen())
         self.tally.add(written.observed())
 
-    def _go_on(self, rows: DataFrame, spec: RefineSpec, span: Span, batch: Batch) -> None:
-        append_once(silver_rows(refine(rows, spec), spec), self.tables.silver, batch)
-        append_once(self._left_over(rows, spec, span), self.tables.quarantine, batch)
+    def _go_on(self, held: DataFrame, spec: RefineSpec, span: Span, batch: Batch) -> None:
+        rows, before = in_order(held), self.twins.before(batch.number)
 
-    def _left_over(self, rows: DataFrame, spec: RefineSpec, span: Span) -> DataFrame:
+        def marked() -> DataFrame:
+            return Twins(rows.sparkSession, before).marked(rows)
+
+        append_once(silver_rows(refine(marked(), spec), spec), self.tables.silver, batch)
+        append_once(self._left_over(marked(), spec, span), self.tables.quarantine, batch)
+        self.twins.keep(batch.number, seen_in(rows, before))
+
+    def _left_over(self, marked: DataFrame, spec: RefineSpec, span: Span) -> DataFrame:
         """What silver did not take, whatever the rules say today."""
-        silver = read_span(rows.sparkSession, self.tables.silver, span).select(*COORDINATES)
-        left = rows.join(silver, [*COORDINATES], "left_anti")
+        silver = read_span(marked.sparkSession, self.tables.silver, span).select(*COORDINATES)
+        left = marked.join(silver, [*COORDINATES], "left_anti")
         return refused_rows(refine(left, spec), spec)
 
     def _span(self, batch_id: int) -> Span:

@@ -14,12 +14,15 @@ from millrace.core.job import JobSpec
 from millrace.core.refine import RefineSpec
 from millrace.state.checkpoint import Checkpoint
 from millrace.state.generations import claim
+from millrace.state.objects import FolderObjects
+from millrace.state.twin_files import TwinFiles
 from spark_jobs.append import Batch, append_once
 from spark_jobs.refine import quarantine_rows, refine, silver_rows
 from spark_jobs.refined_tables import ensure_refined_tables
 from spark_jobs.session import build_session
 from spark_jobs.sink import BatchSink, Fence
 from spark_jobs.source import read_site
+from spark_jobs.twins import TwinMemory
 
 
 def run(job: JobSpec) -> None:
@@ -30,7 +33,8 @@ def run(job: JobSpec) -> None:
     site = job.inputs[0]
     trigger = f"{int(job.trigger_s * 1000)} milliseconds"
     fence = Fence(job.generations_dir, job.generation)
-    sink = BatchSink(site.site, job.tables, None, Checkpoint(site.checkpoint), fence)
+    memory = TwinMemory(TwinFiles(FolderObjects(Path(site.checkpoint))))
+    sink = BatchSink(site.site, job.tables, None, Checkpoint(site.checkpoint), fence, memory)
     first = read_site(spark, job, site, "earliest").writeStream.foreachBatch(sink)
     first.option("checkpointLocation", site.checkpoint).trigger(processingTime=trigger).start()
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import zip_longest
 from pathlib import Path
 
 from delta.tables import DeltaTable
@@ -17,13 +19,17 @@ from millrace.core.engine import EngineSpec, Tables
 from millrace.core.job import SiteInput
 from millrace.core.refine import RefineSpec, Rule
 from millrace.state.checkpoint import Checkpoint
+from millrace.state.objects import FolderObjects
+from millrace.state.twin_files import TwinFiles
 from spark_jobs.refined_tables import ensure_refined_tables
 from spark_jobs.sink import BatchSink, Fence
+from spark_jobs.twins import TwinMemory, lately_seen
 
 RECORDS = (
     "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp,"
     " timestampType int, headers array<struct<key:string,value:binary>>"
 )
+Headers = list[tuple[str, bytes]]
 ENGINE = EngineSpec(memory="768m", class_path=())
 V = Column(name="v", type="bigint", path=("v",), required=True)
 LENIENT = RefineSpec(format="json", columns=(V,))
@@ -65,21 +71,34 @@ class FakeStream:
     def checkpoint(self) -> str:
         return str(self.home / "checkpoint")
 
-    def batch(self, rows: int, at: datetime | None = None, *, commit: bool = True) -> None:
+    def batch(
+        self,
+        rows: int,
+        at: datetime | None = None,
+        *,
+        headers: Sequence[Headers | None] = (),
+        commit: bool = True,
+    ) -> None:
         """One batch; without `commit` as a crash before the checkpoint's would leave it."""
         time = at or datetime.now(UTC)
         records = [
-            (b"k", message(n), "t", 0, n, time, 1, None) for n in range(self.end, self.end + rows)
+            (b"k", message(n), "t", 0, n, time, 1, own)
+            for n, own in zip_longest(range(self.end, self.end + rows), headers)
         ]
         self.end += rows
         self._write(f"offsets/{self.batches}", f'v1\n{{}}\n{{"t": {{"0": {self.end}}}}}')
-        checkpoint = Checkpoint(self.checkpoint)
-        fence = Fence(self.home / "generations", 1)
-        sink = BatchSink("plant-a", self.tables, LENIENT, checkpoint, fence)
-        sink(self.spark.createDataFrame(records, RECORDS), self.batches)
+        self.sink()(self.spark.createDataFrame(records, RECORDS), self.batches)
         if commit:
             self._write(f"commits/{self.batches}", "v1\n{}")
         self.batches += 1
+
+    def sink(self) -> BatchSink:
+        """As a job that has just begun has it: it remembers what is in its checkpoint."""
+        checkpoint = Checkpoint(self.checkpoint)
+        fence = Fence(self.home / "generations", 1)
+        files = TwinFiles(FolderObjects(Path(self.checkpoint)))
+        memory = TwinMemory(files, lambda: lately_seen(self.spark, self.tables.bronze, "plant-a"))
+        return BatchSink("plant-a", self.tables, LENIENT, checkpoint, fence, memory)
 
     def __enter__(self) -> FakeStream:
         """Batch after batch, in a thread of its own."""

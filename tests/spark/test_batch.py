@@ -16,9 +16,12 @@ from millrace.core.columns import Column
 from millrace.core.engine import Tables
 from millrace.core.refine import RefineSpec, Rule
 from millrace.state.checkpoint import Checkpoint
+from millrace.state.objects import FolderObjects
+from millrace.state.twin_files import TwinFiles
 from spark_jobs.append import Batch, Written
 from spark_jobs.refined_tables import ensure_refined_tables
 from spark_jobs.sink import BatchSink, Fence
+from spark_jobs.twins import TwinMemory
 from tests.spark.test_sink import RECORDS, make_empty
 
 NOON = datetime(2026, 11, 18, 12, tzinfo=UTC)
@@ -45,7 +48,8 @@ def batch(spark: SparkSession, tmp_path: Path) -> BatchSink:
     (tmp_path / "generations").mkdir()
     (tmp_path / "generations" / "1").touch()
     fence = Fence(tmp_path / "generations", 1)
-    return BatchSink("plant-a", tables, SPEC, Checkpoint(folder), fence)
+    memory = TwinMemory(TwinFiles(FolderObjects(folder)))
+    return BatchSink("plant-a", tables, SPEC, Checkpoint(folder), fence, memory)
 
 
 @pytest.fixture

@@ -60,6 +60,8 @@ class ProducerState(Frozen):
     epoch: int
     first: int
     last: int
+    # Messages that came again: bronze has them, and quarantine instead of silver.
+    twins: int = 0
 
 
 class ContinuityResult(Frozen):

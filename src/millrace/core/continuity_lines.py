@@ -8,6 +8,11 @@ from millrace.core.ranges import count
 
 def result_lines(result: ContinuityResult) -> list[str]:
     lines = [_part_line(part) for part in result.parts]
+    lines += [
+        f"{one.producer} ({one.epoch}): {one.twins} messages came again; silver has each once"
+        for one in result.producers
+        if one.twins
+    ]
     for alarm in result.alarms:
         lines.append(f"ALARM {alarm.name}: {alarm.text}")
         if alarm.command:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import date
+from datetime import date, timedelta
 from typing import NamedTuple
 
 from millrace.core.lag import Offsets
@@ -32,6 +32,11 @@ def in_ranges(ranges: Mapping[Part, Range]) -> str:
 def on_days(days: Iterable[date]) -> str:
     listed = ", ".join(f"DATE'{day}'" for day in sorted(days))
     return f"day IN ({listed})" if listed else "false"
+
+
+def with_days_before(days: Iterable[date]) -> frozenset[date]:
+    """And the day before each: what came shortly before midnight is of that."""
+    return frozenset(day - timedelta(days=back) for day in days for back in (0, 1))
 
 
 def since_day(first: date | None) -> str:

@@ -11,11 +11,11 @@ import org.apache.spark.sql.types.DataType;
 import scala.jdk.javaapi.CollectionConverters;
 
 /** A method of an object of ours as a column. */
-final class Call {
+public final class Call {
   private Call() {}
 
   /** Called not deterministic, so that Spark calls it once for a row and not while it plans. */
-  static Column of(
+  public static Column of(
       Object self,
       String method,
       DataType result,

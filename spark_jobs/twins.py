@@ -1,0 +1,102 @@
+"""Twins: messages that a producer sent again though they had come. See core/twins.py."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from py4j.java_gateway import JavaObject
+from pyspark.sql import Column, DataFrame, SparkSession, Window
+from pyspark.sql import functions as f
+
+from millrace.core.ranges import Ranges
+from millrace.core.silver import COORDINATES
+from millrace.core.twins import Seen, joined_seen, pairs_of, seen_of_pairs
+from millrace.state.twin_files import TwinFiles
+from spark_jobs.java import java_column, java_session, jvm
+from spark_jobs.numbered import IDENTITY, numbered
+
+TWIN = "_twin"
+
+
+class Twins:
+    """Of the rows of one batch. Their task has to meet each partition's rows in their order."""
+
+    def __init__(self, spark: SparkSession, before: Seen) -> None:
+        java = jvm(spark).millrace.twins.Twins
+        self._before = before
+        self._java: JavaObject = java(java_session(spark), json.dumps(pairs_of(before)))
+
+    def marked(self, rows: DataFrame) -> DataFrame:
+        return rows.withColumn(TWIN, Column(self._java.isTwin(java_column(f.col("headers")))))
+
+    def seen(self) -> dict[str, Ranges]:
+        """Up to and with the rows that were marked, once they went into a table."""
+        return joined_seen(self._before, seen_of_pairs(json.loads(self._java.seen())))
+
+
+@dataclass
+class TwinMemory:
+    """What a site's query saw, from batch to batch and over restarts."""
+
+    files: TwinFiles
+    # Where nothing is kept: with the first batch of a checkpoint.
+    begin: Callable[[], Seen] = dict
+    _latest: tuple[int, Seen] | None = None
+
+    def before(self, batch: int) -> Seen:
+        if self._latest and self._latest[0] == batch - 1:
+            return self._latest[1]
+        kept = self.files.after(batch - 1)
+        return self.begin() if kept is None else kept
+
+    def keep(self, batch: int, seen: Seen) -> None:
+        self.files.keep(batch, seen)
+        self._latest = (batch, seen)
+
+
+def seen_in(rows: DataFrame, before: Seen) -> dict[str, Ranges]:
+    if not rows.inputFiles():
+        return dict(before)
+    twins = Twins(rows.sparkSession, before)
+    twins.marked(rows.select("headers")).agg(f.count_if(TWIN)).collect()
+    return twins.seen()
+
+
+def lately_seen(spark: SparkSession, bronze: str, site: str) -> dict[str, Ranges]:
+    """For a checkpoint that has no memory yet: a twin comes minutes after the first, not days."""
+    first = datetime.now(UTC).date() - timedelta(days=1)
+    rows = spark.read.format("delta").load(bronze)
+    its = rows.where((f.col("site") == site) & (f.col("day") >= f.lit(first)))
+    return seen_in(its, {})
+
+
+def in_order(rows: DataFrame) -> DataFrame:
+    """As a stream has them: those of a partition in one task, one behind the other."""
+    part = ["topic", "partition"]
+    return rows.repartition(*part).sortWithinPartitions(*part, "offset")
+
+
+def marked_among(rows: DataFrame, bronze: DataFrame) -> DataFrame:
+    """Rows of a table, of which bronze may have a twin that came before."""
+    twins = f.broadcast(_twins_in(bronze).withColumn(TWIN, f.lit(True)))
+    joined = rows.join(twins, [*COORDINATES], "left")
+    return joined.withColumn(TWIN, f.coalesce(TWIN, f.lit(False))).select(*rows.columns, TWIN)
+
+
+def _twins_in(bronze: DataFrame) -> DataFrame:
+    """Numbers are compared by 64 first, so that only what stands twice is sorted."""
+    named = numbered(bronze).withColumn("word", f.shiftright("number", 6))
+    words = [*IDENTITY, "word"]
+    bit = f.expr("shiftleft(1L, cast(number & 63 as int))")
+    counted = named.groupBy(*words).agg(f.count("*").alias("rows"), f.bit_or(bit).alias("mask"))
+    crowded = counted.where("rows > bit_count(mask)").select(*words)
+    as_they_came = Window.partitionBy(*IDENTITY, "number").orderBy("topic", "partition", "offset")
+    doubled = named.join(f.broadcast(crowded), words)
+    return (
+        doubled.withColumn("nth", f.row_number().over(as_they_came))
+        .where("nth > 1")
+        .select(*COORDINATES)
+    )
