@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import reduce
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
-from millrace.core.coordinates import Part, in_ranges
+from millrace.core.backfill import DayRows
+from millrace.core.coordinates import Part, in_ranges, since_day
 from millrace.core.ranges import Ranges, hull
 from millrace.core.silver import COORDINATES
-from spark_jobs.coverage import ranges_of, rows_in, words_of
+from spark_jobs.coverage import is_of, ranges_of, rows_in, whole_words, words_of
 
 LAYERS = ("bronze", "silver", "quarantine")
 # `due`: the bronze rows that have to be refined.
@@ -36,14 +38,32 @@ def exact_doubles(rows: DataFrame, suspects: Mapping[Part, Ranges]) -> dict[Part
     return ranges_of(words_of({"doubled": doubled}), {"doubled": "doubled"})["doubled"]
 
 
-def disagreements(tables: Mapping[str, DataFrame]) -> Found:
-    """By the names of AGREEMENT, and `doubled_<layer>`: empty where all is well."""
-    held = {**tables, "due": tables["bronze"]}
-    doubles = {f"doubled_{layer}": doubles_mask(layer) for layer in tables}
-    return ranges_of(words_of(held), {**AGREEMENT, **doubles})
+@dataclass(frozen=True)
+class Comparison:
+    # Offsets, by `bronze`, `doubled_<layer>` and the names of AGREEMENT: the last two are empty
+    # where all is well.
+    found: Found
+    days: tuple[DayRows, ...]
 
 
-def rows_by_day(tables: Mapping[str, DataFrame]) -> DataFrame:
-    tagged = [rows.select("day", f.lit(name).alias("layer")) for name, rows in tables.items()]
-    counts = [f.count_if(f.col("layer") == name).alias(name) for name in tables]
-    return reduce(DataFrame.unionAll, tagged).groupBy("day").agg(*counts).orderBy("day")
+def compare(tables: Mapping[str, DataFrame], due_since: date | None = None) -> Comparison:
+    """Bronze alone, or all three; each is read once. Older rows than `due_since` are not missed."""
+    parts = {"due": is_of("bronze") & f.expr(since_day(due_since))} if len(tables) > 1 else {}
+    words = words_of(tables, parts, keep=["day"], by=["day"]).persist()
+    masks = {"bronze": "bronze"} | {f"doubled_{layer}": doubles_mask(layer) for layer in tables}
+    try:
+        whole = whole_words(words, [*tables, *parts])
+        found = ranges_of(whole, masks | (AGREEMENT if parts else {}))
+        return Comparison(found, _days(words, tables))
+    finally:
+        words.unpersist()
+
+
+def rows_by_day(tables: Mapping[str, DataFrame]) -> tuple[DayRows, ...]:
+    return _days(words_of(tables, keep=["day"], by=["day"]), tables)
+
+
+def _days(words: DataFrame, layers: Iterable[str]) -> tuple[DayRows, ...]:
+    counts = [f.sum(rows_in(layer)).alias(layer) for layer in layers]
+    days = words.groupBy("day").agg(*counts).orderBy("day").collect()
+    return tuple(DayRows(**day.asDict()) for day in days)

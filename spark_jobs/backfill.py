@@ -15,7 +15,7 @@ from millrace.core.backfill import BackfillResult, BackfillSpec, DayRows, settle
 from millrace.core.coordinates import between_days
 from millrace.core.errors import MillraceError
 from millrace.core.ranges import show
-from spark_jobs.agreement import Found, disagreements, rows_by_day
+from spark_jobs.agreement import Found, compare, rows_by_day
 from spark_jobs.ends import committed_ends
 from spark_jobs.reading import read_table
 from spark_jobs.refine import quarantine_rows, refine, silver_rows
@@ -39,13 +39,13 @@ def backfill(spark: SparkSession, task: BackfillSpec) -> BackfillResult:
     ends = {site: committed_ends(task, where) for site, where in task.checkpoints.items()}
     settled = settled_rows(task.first, task.last, ends)
     before = _look(spark, task, settled)
-    _refuse_to_lose(disagreements(before))
-    counts = _counted(before)
+    compared = compare(before)
+    _refuse_to_lose(compared.found)
     if task.dry_run:
-        return BackfillResult(dry_run=True, before=counts, after=_foreseen(before, task))
+        return BackfillResult(dry_run=True, before=compared.days, after=_foreseen(before, task))
     until_first(lambda: _replace(spark, task, settled))
-    after = _counted(_look(spark, task, settled))
-    return BackfillResult(dry_run=False, before=counts, after=after)
+    after = rows_by_day(_look(spark, task, settled))
+    return BackfillResult(dry_run=False, before=compared.days, after=after)
 
 
 def _replace(spark: SparkSession, task: BackfillSpec, settled: str) -> None:
@@ -78,14 +78,10 @@ def _where(found: Found, what: str) -> str:
     return "; ".join(f"{part} {show(ranges)}" for part, ranges in sorted(found[what].items()))
 
 
-def _counted(tables: Mapping[str, DataFrame]) -> tuple[DayRows, ...]:
-    return tuple(DayRows(**row.asDict()) for row in rows_by_day(tables).collect())
-
-
 def _foreseen(tables: Mapping[str, DataFrame], task: BackfillSpec) -> tuple[DayRows, ...]:
     judged = _judged(tables["bronze"], task)
     silver, quarantine = silver_rows(judged, task.refine), quarantine_rows(judged, task.refine)
-    return _counted({"bronze": tables["bronze"], "silver": silver, "quarantine": quarantine})
+    return rows_by_day({"bronze": tables["bronze"], "silver": silver, "quarantine": quarantine})
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from pyspark.sql import DataFrame, SparkSession
 
 from millrace.core.alarms import Alarm, Kind, disagreement_alarm, doubles_alarm, unreachable_alarm
-from millrace.core.backfill import DayRows
 from millrace.core.continuity import (
     ContinuityResult,
     ContinuitySpec,
@@ -26,7 +25,7 @@ from millrace.core.continuity import (
 from millrace.core.coordinates import Part, below, since_day
 from millrace.core.instants import latest_of
 from millrace.core.ranges import Ranges, count, hull, without
-from spark_jobs.agreement import AGREEMENT, LAYERS, Found, doubles_mask, exact_doubles, rows_by_day
+from spark_jobs.agreement import LAYERS, Found, compare, exact_doubles
 from spark_jobs.coverage import ranges_of, words_of
 from spark_jobs.ends import committed_ends
 from spark_jobs.kafka_span import read_spans
@@ -42,19 +41,19 @@ def verify(spark: SparkSession, task: ContinuitySpec) -> ContinuityResult:
     sites = look_at_sites(task, ends)
     tables = _tables(spark, task, below(ends))
     say("comparing the tables")
-    found = _compare(tables, task)
-    facts = _facts(sites, found["bronze"])
+    compared = compare(tables, latest_of(task.bronze_from, task.refined_from))
+    facts = _facts(sites, compared.found["bronze"])
     at_broker = _ask_brokers(spark, task, facts)
     verdicts = _judge(facts, at_broker)
     producers, gaps = look_at_producers(tables["bronze"], sites, task.settle_s)
     return ContinuityResult(
         parts=tuple(_state(part, facts[part], verdicts[part]) for part in sorted(facts)),
-        days=tuple(DayRows(**row.asDict()) for row in rows_by_day(tables).collect()),
+        days=compared.days,
         producers=producers,
         alarms=(
             *(unreachable_alarm(site.site, site.error) for site in sites if site.error),
             *_hole_alarms(task, facts, verdicts),
-            *_table_alarms(task, tables, found),
+            *_table_alarms(task, tables, compared.found),
             *gaps,
         ),
     )
@@ -67,16 +66,6 @@ def _tables(spark: SparkSession, task: ContinuitySpec, settled: str) -> dict[str
         rows = read_table(spark, getattr(task.tables, layer))
         tables[layer] = rows.where(f"{settled} AND {since_day(task.bronze_from)}")
     return tables
-
-
-def _compare(tables: Mapping[str, DataFrame], task: ContinuitySpec) -> Found:
-    masks = {"bronze": "bronze"} | {f"doubled_{name}": doubles_mask(name) for name in tables}
-    held = dict(tables)
-    if task.is_refined:
-        both_kept = since_day(latest_of(task.bronze_from, task.refined_from))
-        held["due"] = tables["bronze"].where(both_kept)
-        masks |= AGREEMENT
-    return ranges_of(words_of(held), masks)
 
 
 def _facts(sites: list[SiteView], present: Mapping[Part, Ranges]) -> dict[Part, Facts]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import groupby
 
@@ -15,22 +15,47 @@ from millrace.core.ranges import Ranges, ranges_of_words
 _FULL = -1
 
 
-def words_of(tables: Mapping[str, DataFrame]) -> DataFrame:
-    """A row for each 64 offsets of a partition: a mask and a count of rows for each table."""
+_HELD_BY = "held_by"
+
+
+def words_of(
+    tables: Mapping[str, DataFrame],
+    parts: Mapping[str, Column] | None = None,
+    keep: Sequence[str] = (),
+    by: Sequence[str] = (),
+) -> DataFrame:
+    """A row for each 64 offsets of a partition: a mask and a count of rows for each table.
+
+    `parts` has more masks: of the rows for which a condition holds, on whose they are (`is_of`)
+    and on the columns to `keep`. So each table is read once, however much is asked of it. `by`:
+    a row for each value of these, too.
+    """
     tagged = [
-        rows.select(*Part._fields, "offset", f.lit(name).alias("held_by"))
+        rows.select(*Part._fields, "offset", *keep, f.lit(name).alias(_HELD_BY))
         for name, rows in tables.items()
     ]
+    conditions = {name: is_of(name) for name in tables} | dict(parts or {})
     bit = f.expr("shiftleft(1L, cast(offset & 63 as int))")
     sums: list[Column] = []
-    for name in tables:
-        held = f.col("held_by") == name
+    for name, holds in conditions.items():
         sums += [
-            f.coalesce(f.bit_or(f.when(held, bit)), f.lit(0)).cast("bigint").alias(name),
-            f.count(f.when(held, True)).alias(rows_in(name)),
+            f.coalesce(f.bit_or(f.when(holds, bit)), f.lit(0)).cast("bigint").alias(name),
+            f.count_if(holds).alias(rows_in(name)),
         ]
     word = f.shiftright("offset", 6).alias("word")
-    return reduce(DataFrame.unionAll, tagged).groupBy(*Part._fields, word).agg(*sums)
+    return reduce(DataFrame.unionAll, tagged).groupBy(*Part._fields, *by, word).agg(*sums)
+
+
+def is_of(*tables: str) -> Column:
+    return f.col(_HELD_BY).isin(*tables)
+
+
+def whole_words(words: DataFrame, names: Iterable[str]) -> DataFrame:
+    """Of words that were counted by something, words."""
+    sums: list[Column] = []
+    for name in names:
+        sums += [f.bit_or(name).alias(name), f.sum(rows_in(name)).alias(rows_in(name))]
+    return words.groupBy(*Part._fields, "word").agg(*sums)
 
 
 def rows_in(table: str) -> str:

@@ -20,10 +20,8 @@ Producers = tuple[tuple[ProducerState, ...], tuple[Alarm, ...]]
 
 
 def look_at_producers(bronze: DataFrame, sites: list[SiteView], settle_s: float) -> Producers:
-    sent = _as_offsets(numbered(bronze))
-    settled = sent.where(_is_settled(sites, settle_s))
-    # Small, and made by a look at every message's headers: once is enough.
-    words = words_of({"sent": sent, "settled": settled}).persist()
+    sent, settled = _as_offsets(numbered(bronze)), _is_settled(sites, settle_s)
+    words = words_of({"sent": sent}, {"settled": settled}, keep=["kafka_time"]).persist()
     try:
         found = ranges_of(words, {"sent": "sent", "settled": "settled"})
         states = _states(found["sent"], _twins(words))

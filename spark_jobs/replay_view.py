@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from datetime import date
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
 
 from millrace.core.coordinates import Part, in_ranges, on_days, since_day
 from millrace.core.ranges import Range, Ranges, hull
 from millrace.core.replay import PartPlan, ReplaySpec
 from millrace.core.silver import COORDINATES
-from spark_jobs.coverage import ranges_of, words_of
+from spark_jobs.coverage import is_of, ranges_of, words_of
 from spark_jobs.kafka_span import read_spans
 from spark_jobs.reading import read_table
 from spark_jobs.task import say
@@ -42,7 +43,7 @@ class View:
 def refined_rows(spark: SparkSession, task: ReplaySpec, days: frozenset[date]) -> DataFrame:
     tables = (task.tables.silver, task.tables.quarantine)
     silver, quarantine = (read_table(spark, table).where(on_days(days)) for table in tables)
-    return silver.select(*COORDINATES).unionAll(quarantine.select(*COORDINATES))
+    return silver.select(*_ADDRESS).unionAll(quarantine.select(*_ADDRESS))
 
 
 def look(spark: SparkSession, task: ReplaySpec, plans: Mapping[Part, PartPlan]) -> View:
@@ -52,13 +53,16 @@ def look(spark: SparkSession, task: ReplaySpec, plans: Mapping[Part, PartPlan]) 
     span = bronze.unionAll(offered) if offered else bronze
     days = frozenset(row.day for row in span.select("day").distinct().collect())
     say(f"{len(days)} days to look at")
-    on_them = bronze.where(on_days(days))
-    due = (on_them.unionAll(offered) if offered else on_them).where(since_day(task.refined_from))
-    held = {"offered": offered or on_them, "bronze": on_them, "due": due}
+    held = {"bronze": bronze.where(on_days(days))}
+    parts = {"due": ~is_of("refined") & f.expr(since_day(task.refined_from))}
+    if offered:
+        held["offered"] = offered
+    else:
+        parts["offered"] = is_of("bronze")
     if task.refine:
         held["refined"] = refined_rows(spark, task, days).where(in_ranges(windows))
     masks = {name: mask for name, mask in _MASKS.items() if task.refine or "refined" not in mask}
-    return View(days, ranges_of(words_of(held), masks))
+    return View(days, ranges_of(words_of(held, parts, keep=["day"]), masks))
 
 
 def _offered(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -20,10 +20,12 @@ from millrace.core.heartbeat import Heartbeat, PartitionLag, Phase, SiteBeat
 from millrace.core.incident import gather
 from millrace.core.journal import Journal
 from millrace.core.layout import Layout
+from millrace.core.relay_beat import RelayBeat, SourceBeat
 from millrace.local.pki import ensure_certificate
 from millrace.local.secrets import ensure_user
 from millrace.state.incidents import Incidents
 from millrace.state.mailbox import Mailbox
+from millrace.state.relay_beats import write_relay_beat
 from millrace_airflow import deployment
 from millrace_airflow.fleet import api
 from tests.airflow.conftest import PIPELINE
@@ -184,6 +186,25 @@ def test_files_that_did_not_change_are_not_read_again(
     (layout.pipelines / "other.yaml").write_text(PIPELINE.replace("temperature", "other"))
     client.get("/api/pipelines", headers=admin)
     assert [file.name for file in read] == ["other.yaml"]
+
+
+def test_relays_that_ran_are_listed_with_what_halts_them(
+    client: TestClient, layout: Layout
+) -> None:
+    viewer = signed_in("VIEWER")
+    layout.relays.mkdir(parents=True, exist_ok=True)
+    (layout.relays / "to-centre.yaml").write_text("")
+    (layout.relays / "never-ran.yaml").write_text("")
+    now = datetime.now(UTC)
+    site = SourceBeat(site="plant-a", trouble="no answer", partitions=())
+    beat = RelayBeat(relay="to-centre", at=now, began=now, messages=7, sites=(site,))
+    write_relay_beat(layout, beat)
+    (listed,) = client.get("/api/relays", headers=viewer).json().items()
+    assert listed[0] == "to-centre"
+    assert (listed[1]["state"], listed[1]["sites_up"], listed[1]["sites"]) == ("waiting", 0, 1)
+    assert listed[1]["notes"] == ["no answer"]
+    write_relay_beat(layout, beat.model_copy(update={"at": now - timedelta(minutes=1)}))
+    assert client.get("/api/relays", headers=viewer).json()["to-centre"]["state"] == "silent"
 
 
 def write_incident(layout: Layout, name: str, hour: int = 0) -> None:

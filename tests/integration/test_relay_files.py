@@ -20,10 +20,10 @@ from millrace.local.relay import (
     RelayPlan,
     go_on_behind,
     provision_relay,
-    read_relay_beat,
     run_relay,
 )
 from millrace.state.outbox import Outbox
+from millrace.state.relay_beats import read_relay_beat
 from tests.integration.conftest import RunningSite
 from tests.integration.relays import read_all
 from tests.integration.test_relay import delete_before, fill

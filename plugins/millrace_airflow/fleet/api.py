@@ -24,6 +24,7 @@ from millrace.core.html import POLICY
 from millrace.core.model import Frozen
 from millrace.core.pipeline import PipelineSpec
 from millrace.core.refused import Refused
+from millrace.core.status import RelayStatus
 from millrace.settings import layout_here
 from millrace_airflow.fleet.sight import Sight
 
@@ -116,6 +117,12 @@ def quality(name: str, specs: Visible) -> HTMLResponse:
 @app.get("/api/pipelines/{name}/log")
 def log(name: str, specs: Visible) -> PlainTextResponse:
     return PlainTextResponse("\n".join(_sight().log(_named(specs, name), _LOG_LINES)))
+
+
+@app.get("/api/relays")
+def relays(specs: Visible) -> dict[str, RelayStatus]:
+    """They bring what pipelines read: shown to whoever may see one of these."""
+    return _sight().relays() if specs else {}
 
 
 @app.get("/api/incidents")

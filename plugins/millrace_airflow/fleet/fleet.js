@@ -177,7 +177,23 @@
           h(Link, { to: `/dags/${card.dag_id}/runs` }, "runs"),
           h(Buttons, { card, mayOperate: may.has(card.name), onDone: look }),
         ] })))),
-      h(Incidents));
+      h(Relays), h(Incidents));
+  }
+
+  const RELAY_COLOURS = { running: "green", waiting: "orange" };
+
+  function relayRow([name, relay]) {
+    const state = h(Badge, { colorPalette: RELAY_COLOURS[relay.state] || "red" }, relay.state);
+    return [name, state, `${relay.sites_up} of ${relay.sites}`, number(relay.messages_per_s), number(relay.lag_records),
+      ago(relay.last_commit_at), relay.notes.join("; ") || "-"];
+  }
+
+  function Relays() {
+    const { data, error } = usePolled("/fleet/api/relays");
+    const rows = Object.entries(data || {}).map(relayRow);
+    return h(Box, null, rows.length > 0 && h(Section, { title: "Relays",
+      names: ["Relay", "State", "Sites", "Messages/s", "Waiting", "Last commit", "What to know"], rows }),
+    h(Problem, { error }));
   }
 
   function incidentRow(one) {

@@ -20,13 +20,14 @@ from millrace.core.pipeline import PipelineSpec
 from millrace.core.quality.task import QualityResult
 from millrace.core.refused import Refused
 from millrace.core.site import SiteSpec
-from millrace.core.status import tables_of
+from millrace.core.status import RelayStatus, describe_relay, tables_of
 from millrace.local.certificates import read_certificate
 from millrace.specs.loader import load_file, pipeline_files
 from millrace.specs.runners import load_runner
 from millrace.state.files import read_text
 from millrace.state.incidents import Incidents
 from millrace.state.mailbox import Mailbox
+from millrace.state.relay_beats import read_relay_beat
 from millrace_airflow.deployment import read_alone
 
 _RESULT = "result.json"
@@ -106,6 +107,13 @@ class Sight:
         except MillraceError as error:
             return (f"the log cannot be read: {error}",)
         return tuple(hidden(line) for line in found)
+
+    def relays(self) -> dict[str, RelayStatus]:
+        """Those that ever ran; one that ended has been silent since."""
+        names = sorted(file.stem for file in self.layout.relays.glob("*.yaml"))
+        beats = {name: read_relay_beat(self.layout, name) for name in names}
+        now = datetime.now(UTC)
+        return {n: describe_relay(beat, runs=True, now=now) for n, beat in beats.items() if beat}
 
     def incidents(self, pipelines: Container[str]) -> tuple[IncidentLine, ...]:
         return list_incidents(Incidents(self.layout.incidents).newest_first(), pipelines)

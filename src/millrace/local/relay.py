@@ -26,8 +26,9 @@ from millrace.edge.relay.run import Relay
 from millrace.local.provision import provision_as_admin
 from millrace.local.secrets import read_user
 from millrace.specs.loader import load_clusters, load_relays, load_sites
-from millrace.state.files import mtime_ns, read_text, write_atomic
+from millrace.state.files import mtime_ns
 from millrace.state.outbox import tell
+from millrace.state.relay_beats import read_relay_beat, write_relay_beat
 
 _LOOK_EVERY_S = 2.0
 Say = Callable[[str], None]
@@ -95,17 +96,12 @@ def go_on_behind(layout: Layout, name: str, part: Part, offset: int | None) -> i
     return accept_loss(plan.spec, source, target, part, offset)
 
 
-def read_relay_beat(layout: Layout, name: str) -> RelayBeat | None:
-    text = read_text(layout.relay_beat(name))
-    return RelayBeat.model_validate_json(text) if text else None
-
-
 def _make(layout: Layout, plan: RelayPlan, stop: Event, say: Say) -> Relay:
     before = read_relay_beat(layout, plan.spec.name)
     known = set(before.halts) if before else set()
 
     def publish(beat: RelayBeat) -> None:
-        write_atomic(layout.relay_beat(plan.spec.name), beat.model_dump_json())
+        write_relay_beat(layout, beat)
 
     def on_halt(halt: Halt) -> None:
         name, now = plan.spec.name, datetime.now(UTC)

@@ -29,11 +29,11 @@ from millrace.local.airflow_config import USER
 from millrace.local.identity import stack_marks
 from millrace.local.plan import StackPlan
 from millrace.local.processes import find_marked
-from millrace.local.relay import read_relay_beat
 from millrace.local.runner import is_job, job_pid, program_name
 from millrace.local.supervisor import ProcessInfo, Supervisor, SupervisorUnreachableError
 from millrace.specs.runners import load_runner
 from millrace.state.mailbox import Mailbox
+from millrace.state.relay_beats import read_relay_beat
 
 SUPERVISOR = "supervisord"
 

@@ -43,13 +43,14 @@ from millrace.local.progress import Progress
 from millrace.local.provision import provision_as_admin
 from millrace.local.registry import fill, prepare_registry
 from millrace.local.registry import is_open as registry_is_open
-from millrace.local.relay import RelayPlan, provision_relay, read_relay_beat
+from millrace.local.relay import RelayPlan, provision_relay
 from millrace.local.runner import program_name
 from millrace.local.supervisor import Supervisor
 from millrace.local.supervisor_config import render_config
 from millrace.local.waiting import Patience, UnwellError
 from millrace.state.files import write_atomic
 from millrace.state.mailbox import Mailbox
+from millrace.state.relay_beats import read_relay_beat
 
 _BROKER_S, _DATABASE_S, _AIRFLOW_S, _PIPELINE_S, _SIMULATOR_S = 120, 60, 240, 240, 30
 _REGISTRY_S = 120
