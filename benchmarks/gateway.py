@@ -24,7 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.arena import CHECKOUT, Arena, open_arena
-from benchmarks.gateway_load import hold_connections, receive, send_paced
+from benchmarks.gateway_load import hold_connections, listen, receive, send_paced
 from millrace.core.gateway.local import DEVICE
 from millrace.core.pipeline import PipelineSpec
 from millrace.core.provision import wanted_for_site
@@ -52,6 +52,7 @@ class Bench:
     way: Way
     gateway: psutil.Process
     pool: ProcessPoolExecutor
+    webhook_port: int
 
     def consumer(self) -> dict[str, Any]:
         return self.arena.client("app")
@@ -84,7 +85,9 @@ def open_bench(*, with_rules: bool) -> Iterator[Bench]:
         (home / ".venv").symlink_to(CHECKOUT / ".venv")
         with open_arena(home) as arena:
             _provision(arena)
-            port = free_ports(1)
+            port = free_ports(2)
+            webhook = home / "webhook.txt"
+            webhook.write_text(f"http://127.0.0.1:{port + 1}/")
             lines = {
                 "name": "lines",
                 "kind": "tcp",
@@ -92,7 +95,7 @@ def open_bench(*, with_rules: bool) -> Iterator[Bench]:
                 "acknowledge": True,
                 "topic": TOPIC,
                 "key": {"field": "$.id"},
-                "rules": [RULE] if with_rules else [],
+                "rules": [{**RULE, "webhook": str(webhook)}] if with_rules else [],
             }
             values = {"site": arena.site.name, "data": "data", "inputs": [lines]}
             program = prepare_gateway(arena.layout, arena.site, values)
@@ -102,7 +105,7 @@ def open_bench(*, with_rules: bool) -> Iterator[Bench]:
             way = Way("localhost", port, str(arena.layout.ca), str(device))
             try:
                 with ProcessPoolExecutor(4, get_context("spawn")) as pool:
-                    yield Bench(arena, way, psutil.Process(process.pid), pool)
+                    yield Bench(arena, way, psutil.Process(process.pid), pool, port + 1)
             finally:
                 process.terminate()
                 process.wait(30)
@@ -137,8 +140,12 @@ def latency(bench: Bench) -> Iterator[Row]:
 
 
 def rule(bench: Bench) -> Iterator[Row]:
+    hearing = bench.pool.submit(listen, bench.webhook_port, "at_ms", 22)
     ages = _ages(bench, EVENTS, "at_ms")
-    yield "sample to event at 10,000/s, p50 / p99", f"{_both(ages)} ({len(ages):,} events)"
+    heard = hearing.result()
+    yield "sample to event at 10,000/s, at a consumer, p50 / p99", _both(ages)
+    yield "  at a webhook", _both(heard)
+    yield "  events received, posted", f"{len(ages):,}, {len(heard):,}"
 
 
 def connections(bench: Bench) -> Iterator[Row]:

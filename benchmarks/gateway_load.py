@@ -9,6 +9,7 @@ import time
 from collections import deque
 from itertools import islice
 
+from aiohttp import web
 from confluent_kafka import Consumer, TopicPartition
 
 from millrace.core.pacing import Pace
@@ -17,6 +18,7 @@ from millrace.edge.device import Address, Device, device_tls
 from millrace.edge.race_parts import Way
 
 _POLL_S = 0.002
+_LISTEN_S = 0.1
 
 
 def send_paced(way: Way, name: str, rate: float, seconds: float, size: int) -> list[float]:
@@ -44,7 +46,7 @@ def send_paced(way: Way, name: str, rate: float, seconds: float, size: int) -> l
 def _line(name: str, number: int, size: int) -> bytes:
     """`value` is over 80 for one in a hundred, and under it for the next."""
     value = 90 if number % 100 == 50 else 20
-    at_ms = time.time_ns() // 1_000_000
+    at_ms = round(time.time() * 1000)
     line = b'{"id":"%s-%d","at":%d,"value":%d,"pad":"' % (name.encode(), number % 50, at_ms, value)
     return line + b"x" * (size - len(line) - 2) + b'"}'
 
@@ -53,17 +55,40 @@ def receive(
     settings: ClientSettings, topic: str, partitions: int, field: str, seconds: float
 ) -> list[float]:
     """How old messages are when they are received, in ms, by the time in one of their fields."""
-    own = {"group.id": "app-bench", "enable.auto.commit": False, "fetch.wait.max.ms": 5}
+    own = {"group.id": "app-bench", "enable.auto.commit": False}
     consumer = Consumer({**settings, **own})
     parts = [TopicPartition(topic, number) for number in range(partitions)]
     ends = [consumer.get_watermark_offsets(part, timeout=10)[1] for part in parts]
     consumer.assign([TopicPartition(topic, n, end) for n, end in enumerate(ends)])
     ages, until_s = [], time.monotonic() + seconds
     while time.monotonic() < until_s:
-        messages = consumer.consume(500, _POLL_S)
-        now_ms = time.time() * 1000
-        ages += [now_ms - json.loads(message.value())[field] for message in messages]
+        message = consumer.poll(_LISTEN_S)
+        if message is not None:
+            ages.append(time.time() * 1000 - json.loads(message.value())[field])
     consumer.close()
+    return ages
+
+
+def listen(port: int, field: str, seconds: float) -> list[float]:
+    """The same, of what is posted to a webhook."""
+    return asyncio.run(_listen(port, field, seconds))
+
+
+async def _listen(port: int, field: str, seconds: float) -> list[float]:
+    ages: list[float] = []
+
+    async def hear(request: web.Request) -> web.Response:
+        event = await request.read()
+        ages.append(time.time() * 1000 - json.loads(event)[field])
+        return web.Response()
+
+    app = web.Application()
+    app.router.add_post("/", hear)
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", port).start()
+    await asyncio.sleep(seconds)
+    await runner.cleanup()
     return ages
 
 

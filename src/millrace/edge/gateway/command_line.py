@@ -37,7 +37,7 @@ class CommandLine:
         spool = Spool(folder / "spool", _BOUNDS)
         self._loop = asyncio.get_running_loop()
         # An outcome is never refused: it waits for room.
-        self._committer = Committer(COMMANDS, spool, AtBound.BLOCK, tell, wake)
+        self._committer = Committer(COMMANDS, spool, AtBound.BLOCK, tell, lambda _: wake())
         self.courier = Courier(spec.site, COMMANDS, spool, folder)
         rules = Rules(devices=spec.commands.devices, most_open=spec.commands.most_open)
         self.commander = Commander(MemoryFile(folder / "memory.json"), rules, self._committer)

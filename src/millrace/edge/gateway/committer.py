@@ -36,7 +36,8 @@ Answer = Callable[[Batch, Outcome], None]
 
 
 class Committer(threading.Thread):
-    """`tell` is called in this thread, once a group; it has each batch answered in its own."""
+    """`tell` is called in this thread, once a group; it has each batch answered in its own. Then
+    `on_durable`, with what was kept, and what was not."""
 
     def __init__(
         self,
@@ -44,7 +45,7 @@ class Committer(threading.Thread):
         spool: Spool,
         at_bound: AtBound,
         tell: Callable[[list[tuple[Batch, Outcome]]], None],
-        on_durable: Callable[[], None],
+        on_durable: Callable[[list[Entry]], None],
     ) -> None:
         super().__init__(name=f"committer-{name}", daemon=True)
         self.spool = spool
@@ -108,7 +109,8 @@ class Committer(threading.Thread):
             answers.append((batch, outcome[at:end] if outcome is not None else None))
             at = end
         self._tell(answers)
-        self._on_durable()
+        if outcome:
+            self._on_durable(outcome)
 
     def _keep(self, drafts: list[Draft]) -> Outcome:
         while True:

@@ -47,6 +47,7 @@ _OF_TOPIC = {
 class Delivery(threading.Thread):
     def __init__(
         self,
+        name: str,
         couriers: Sequence[Courier],
         topics: dict[str, Sequence[str]],
         connect: Callable[[], Link],
@@ -54,7 +55,7 @@ class Delivery(threading.Thread):
     ) -> None:
         """`topics`: to which each courier's messages may go. `patience_s`: how long a topic may
         refuse before its messages are dead letters."""
-        super().__init__(name="delivery", daemon=True)
+        super().__init__(name=name, daemon=True)
         self._couriers = couriers
         self._topics = topics
         self._connect = connect
@@ -95,7 +96,7 @@ class Delivery(threading.Thread):
             while not self._is_over():
                 self._deliver_on_a_new_link()
         except BaseException as error:
-            log.critical("delivery has failed: %s", error, exc_info=True)
+            log.critical("%s has failed: %s", self.name, error, exc_info=True)
             self.failure = error
         finally:
             for courier in self._couriers:
@@ -131,7 +132,7 @@ class Delivery(threading.Thread):
         self._noted = (self.obstacle, self._delivered)
 
     def _say_connected(self) -> None:
-        log.info("connected")
+        log.info("%s: connected", self.name)
         self._answered_at = time.monotonic()
         self._is_broken = False
 
@@ -174,7 +175,9 @@ class Delivery(threading.Thread):
             if any(has_moved):
                 link.poll(0)
             elif any(courier.window.outstanding for courier in self._couriers):
-                link.poll(_POLL_S)
+                # Answers are in no hurry, as what comes next may be.
+                self._news.wait(_POLL_S)
+                link.poll(0)
             else:
                 link.poll(0)
                 self._answered_at = time.monotonic()  # nothing is owed

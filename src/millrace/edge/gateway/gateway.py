@@ -11,7 +11,9 @@ from functools import partial
 
 from millrace.core.errors import MillraceError
 from millrace.core.gateway.commands import OUTCOMES
+from millrace.core.gateway.ledger import Entry
 from millrace.core.gateway.spec import EVENTS, GatewaySpec, Input
+from millrace.core.site import ClientSettings
 from millrace.edge.gateway.command_line import CommandLine
 from millrace.edge.gateway.committer import Batch, Committer, Outcome
 from millrace.edge.gateway.courier import Courier
@@ -40,17 +42,25 @@ class Gateway:
         sys.setswitchinterval(_SWITCH_S)
         self.spec = spec
         self._loop = asyncio.get_running_loop()
-        self.commands = CommandLine(spec, self._tell, self._wake) if spec.takes_commands else None
+        self.commands = (
+            CommandLine(spec, self._tell, self._wake_urgent) if spec.takes_commands else None
+        )
         self.lines = [self._line(one) for one in spec.inputs]
         spools = {line.spec.name: line.committer.spool for line in self.lines}
-        self.desk = RulesDesk.of(spec, spools, self._tell, self._wake)
+        self.desk = RulesDesk.of(spec, spools, self._wake_urgent)
         self.delivery = self._make_delivery()
+        self.urgent = self._make_urgent_delivery()
         look = self.commands.look if self.commands else None
-        self._sight = Sight(spec.site, self.lines, self.delivery, look)
+        self._sight = Sight(spec.site, self.lines, self.deliveries, look)
         self._status = StatusServer(spec.status, self._sight.look) if spec.status else None
 
+    @property
+    def deliveries(self) -> list[Delivery]:
+        return [one for one in (self.delivery, self.urgent) if one]
+
     async def start(self) -> None:
-        self.delivery.start()
+        for delivery in self.deliveries:
+            delivery.start()
         if self.desk:
             self.desk.start()
         for line in self.lines:
@@ -85,11 +95,14 @@ class Gateway:
             await line.server.end()
         if self.desk:
             await self.desk.end()
-        await asyncio.to_thread(self.delivery.end, _LAST_DELIVERY_S)
+        ending = (asyncio.to_thread(one.end, _LAST_DELIVERY_S) for one in self.deliveries)
+        await asyncio.gather(*ending)
         if self._status:
             await self._status.end()
         for line in self.lines:
             line.committer.spool.close()
+        if self.desk:
+            self.desk.spool.close()
         if self.commands:
             self.commands.close()
 
@@ -97,38 +110,57 @@ class Gateway:
         folder = self.spec.data / spec.name
         bounds = spec.spool.bounds
         spool = Spool(folder / "spool", bounds, waits_for_missing=spec.is_sent_again)
-        wake = partial(self._wake, spec.name)
-        committer = Committer(spec.name, spool, spec.at_bound, self._tell, wake)
+        on_durable = partial(self._on_durable, spec.name)
+        committer = Committer(spec.name, spool, spec.at_bound, self._tell, on_durable)
         intake = Intake(Router(spec.topic, spec.key), committer)
         courier = Courier(self.spec.site, spec.name, spool, folder)
         commander = self.commands.commander if self.commands else None
         return Line(spec, committer, intake, courier, server_of(spec, intake, commander))
 
     def _make_delivery(self) -> Delivery:
-        settings = read_client(self.spec)
-        site, login = site_of(self.spec, settings), partial(read_login, self.spec, settings)
         couriers = [line.courier for line in self.lines]
         topics: dict[str, Sequence[str]] = {line.spec.name: line.spec.topics for line in self.lines}
+        return self._delivery("delivery", couriers, topics, {})
+
+    def _make_urgent_delivery(self) -> Delivery | None:
+        """Of what is rare and waits for nothing: neither for more of its kind nor behind data."""
+        couriers: list[Courier] = []
+        topics: dict[str, Sequence[str]] = {}
         if self.desk:
             couriers.append(self.desk.courier)
             topics[EVENTS] = self.desk.topics
         if self.commands:
             couriers.append(self.commands.courier)
             topics[self.commands.courier.name] = (OUTCOMES,)
+        if not couriers:
+            return None
+        return self._delivery("urgent delivery", couriers, topics, {"linger.ms": 0})
+
+    def _delivery(
+        self,
+        name: str,
+        couriers: list[Courier],
+        topics: dict[str, Sequence[str]],
+        own: ClientSettings,
+    ) -> Delivery:
+        settings = read_client(self.spec)
+        site, login = site_of(self.spec, settings), partial(read_login, self.spec, settings)
+        connect = partial(Link, site, {**settings, **own}, login)
         return Delivery(
-            couriers,
-            topics,
-            partial(Link, site, settings, login),
-            self.spec.broker.patience / timedelta(seconds=1),
+            name, couriers, topics, connect, self.spec.broker.patience / timedelta(seconds=1)
         )
 
     def _tell(self, answers: list[tuple[Batch, Outcome]]) -> None:
         self._loop.call_soon_threadsafe(_answer, answers)
 
-    def _wake(self, name: str = EVENTS) -> None:
+    def _on_durable(self, name: str, entries: list[Entry]) -> None:
         self.delivery.wake()
         if self.desk:
-            self.desk.wake(name)
+            self.desk.on_kept(name, entries)
+
+    def _wake_urgent(self) -> None:
+        if self.urgent:
+            self.urgent.wake()
 
     def _look_after(self) -> None:
         self._sight.note(self._loop.time())
@@ -139,7 +171,7 @@ class Gateway:
 
     def _check(self) -> None:
         failures = {line.spec.name: line.committer.failure for line in self.lines}
-        failures["delivery"] = self.delivery.failure
+        failures |= {one.name: one.failure for one in self.deliveries}
         if self.desk:
             failures |= self.desk.failures()
         if self.commands:

@@ -1,7 +1,9 @@
-"""Follows an input's spool and tells, in a spool of its own, what the rules find.
+"""Judges what an input has kept, and tells in a spool of its own what the rules find.
 
-What is safe is looked at once: after a crash from where the state was written down, and events that
-were told before are known by their numbers.
+As long as it keeps up, the thread that has made messages safe judges them at once: no event is
+known before its sample is on disk. After a start, or when there was no room for events, messages
+are read from the spool, from where the state was written down; events that were told before are
+known by their numbers.
 """
 
 from __future__ import annotations
@@ -11,76 +13,59 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from millrace.core.gateway.ledger import Entry
 from millrace.core.gateway.records import Draft, Record
-from millrace.core.gateway.rules import RuleSpec, RulesState, RuleState, UnitField
-from millrace.core.thresholds import Detector, ThresholdEvent, Unit
-from millrace.edge.gateway.committer import Batch, Committer, Outcome
-from millrace.edge.gateway.fields import field_reader
+from millrace.core.gateway.rules import RuleSpec, RulesState, RuleState
+from millrace.edge.gateway.disk import NoRoomError
+from millrace.edge.gateway.event_log import EventLog
 from millrace.edge.gateway.reader import Reader
-from millrace.edge.gateway.spool import Spool, bytes_of
+from millrace.edge.gateway.rule import Rule
+from millrace.edge.gateway.spool import Spool
 from millrace.state.files import read_text, write_atomic
 
 log = logging.getLogger(__name__)
 _SAVE_EVERY_S = 1.0
-_UNITS = {unit.value: unit for unit in Unit}
+_SAVE_EVERY_RECORDS = 100_000
+_LOOK_AGAIN_S = 0.1
+# Events that are kept at once.
+_GROUP = 100
 Told = Callable[[RuleSpec, bytes], None]
-
-
-class Rule:
-    """One rule at work on messages."""
-
-    def __init__(self, spec: RuleSpec, state: RuleState) -> None:
-        self.spec = spec
-        self.told = state.told
-        self._detector = Detector(spec.threshold, state.exceeding)
-        self._sensor, self._value = field_reader(spec.sensor), field_reader(spec.value)
-        self._time = field_reader(spec.time) if spec.time else None
-        self._unit = field_reader(spec.unit.field) if isinstance(spec.unit, UnitField) else None
-
-    def state(self) -> RuleState:
-        return RuleState(told=self.told, exceeding=self._detector.snapshot())
-
-    def on_record(self, record: Record) -> ThresholdEvent | None:
-        message = record.draft.value
-        value = self._value(message)
-        if isinstance(value, str) or value is None:
-            return None
-        sensor, unit = self._sensor(message), self._unit_of(message)
-        if sensor is None or unit is None:
-            return None
-        at = self._time(message) if self._time else None
-        at_ms = record.time_ms if at is None or isinstance(at, str) else int(at)
-        return self._detector.on_sample(str(sensor), float(value), unit, at_ms)
-
-    def _unit_of(self, message: bytes) -> Unit | None:
-        if self._unit is None:
-            return self.spec.unit if isinstance(self.spec.unit, Unit) else None
-        return _UNITS.get(str(self._unit(message)))
 
 
 class RuleFollower(threading.Thread):
     def __init__(
-        self, name: str, spool: Spool, rules: Sequence[RuleSpec], file: Path, events: Committer,
+        self, name: str, spool: Spool, rules: Sequence[RuleSpec], file: Path, events: EventLog,
         on_told: Told,
     ) -> None:  # fmt: skip
-        """`on_told` is called in the event loop, when an event is safe."""
+        """`on_told` is called when an event is safe, in the thread that has made it so."""
         super().__init__(name=f"rules-{name}", daemon=True)
         self._name, self._spool, self._file, self._events = name, spool, file, events
         self._on_told = on_told
         text = read_text(file)
         state = RulesState.model_validate_json(text) if text else RulesState()
-        self._rules = [Rule(spec, state.rules.get(spec.name, RuleState())) for spec in rules]
+        self._rules = [Rule(spec, state.rules.get(spec.name, RuleState()), name) for spec in rules]
         self._next = max(state.next_index, spool.first_index)
         self._saved = self._next
         spool.hold_from = self._next
-        self._reader = Reader(spool, self._next)
+        # Found, and not safe yet.
+        self._found: list[tuple[Rule, Draft]] = []
+        # Whether each group is judged as it is kept; else this thread judges, behind them.
+        self.is_live = False
+        self._lock = threading.Lock()
+        self._obstacle = ""
         self._news, self._ends = threading.Event(), threading.Event()
-        self._unanswered = 0
-        self._answered = threading.Condition()
         self.failure: BaseException | None = None
 
-    def wake(self) -> None:
-        self._news.set()
+    def on_kept(self, entries: Sequence[Entry]) -> None:
+        """Called in the thread that has made them safe, with each group in turn."""
+        with self._lock:
+            if self.is_live:
+                # The first group may be one that this thread has read.
+                new = (e for e in entries if isinstance(e, Record) and e.serial >= self._next)
+                self._judge(list(new))
+                self.is_live = self._keep_found()
+        if not self.is_live:
+            self._news.set()
 
     def end(self) -> None:
         self._ends.set()
@@ -91,59 +76,81 @@ class RuleFollower(threading.Thread):
         try:
             while not self._ends.is_set():
                 self._news.clear()
-                self._follow()
+                if not self.is_live:
+                    self._catch_up()
                 self._save()
                 self._news.wait(_SAVE_EVERY_S)
-            self._reader.close()
         except BaseException as error:
             log.critical("rules of %s have failed: %s", self._name, error, exc_info=True)
             self.failure = error
 
-    def _follow(self) -> None:
-        while records := self._reader.read():
-            for record in records:
-                for rule in self._rules:
-                    event = rule.on_record(record)
-                    if event:
-                        self._tell(rule, event)
-            self._next = records[-1].serial + 1
-            if self._next - self._saved > 100_000:
-                self._save()
+    def _catch_up(self) -> None:
+        reader = Reader(self._spool, self._next)
+        try:
+            while not self._ends.is_set() and not self.is_live:
+                if not self._keep_found():
+                    self._ends.wait(_LOOK_AGAIN_S)
+                    continue
+                end = self._spool.next_index
+                records = reader.read()
+                self._judge(records)
+                if not records:
+                    self._go_live(end)
+                elif self._next - self._saved > _SAVE_EVERY_RECORDS:
+                    self._save()
+        finally:
+            reader.close()
 
-    def _tell(self, rule: Rule, event: ThresholdEvent) -> None:
-        rule.told += 1
-        value = event.model_dump_json().encode()
-        origin = f"rule/{self._name}/{rule.spec.name}".encode()
-        draft = Draft(rule.spec.topic.encode(), event.sensor.encode(), value, origin, rule.told)
-        with self._answered:
-            self._unanswered += 1
+    def _go_live(self, end: int) -> None:
+        """All before `end` is judged, or was lost with what held it."""
+        self._next = max(self._next, end)
+        with self._lock:
+            self.is_live = self._next == self._spool.next_index
 
-        def answer(_: Batch, outcome: Outcome) -> None:
-            with self._answered:
-                self._unanswered -= 1
-                self._answered.notify()
-            if outcome and isinstance(outcome[0], Record):
-                self._on_told(rule.spec, value)
+    def _judge(self, records: Sequence[Record]) -> None:
+        if not records:
+            return
+        for record in records:
+            for rule in self._rules:
+                draft = rule.on_record(record)
+                if draft:
+                    self._found.append((rule, draft))
+        self._next = records[-1].serial + 1
 
-        self._events.submit(Batch([draft], bytes_of(draft), answer))
+    def _keep_found(self) -> bool:
+        """Whether all that was found is safe."""
+        while self._found:
+            group = self._found[:_GROUP]
+            try:
+                kept = self._events.keep([draft for _, draft in group])
+            except NoRoomError as error:
+                self._have_no_room(str(error))
+                return False
+            self._obstacle = ""
+            del self._found[: len(group)]
+            for (rule, draft), entry in zip(group, kept, strict=True):
+                if isinstance(entry, Record):
+                    self._on_told(rule.spec, draft.value)
+        return True
+
+    def _have_no_room(self, obstacle: str) -> None:
+        if not self._obstacle:
+            log.warning("rules of %s wait: no room for their events: %s", self._name, obstacle)
+        self._obstacle = obstacle
 
     def _save(self) -> None:
         """Once all that was told is safe: what is behind the state is not looked at again."""
-        if self._next == self._saved:
-            return
-        with self._answered:
-            while self._unanswered and not self._ends.is_set():
-                self._answered.wait(_SAVE_EVERY_S)
-            if self._unanswered:
+        with self._lock:
+            if self._found or self._next == self._saved:
                 return
-        rules = {rule.spec.name: rule.state() for rule in self._rules}
-        state = RulesState(next_index=self._next, rules=rules)
+            rules = {rule.spec.name: rule.state() for rule in self._rules}
+            state = RulesState(next_index=self._next, rules=rules)
         try:
             write_atomic(self._file, state.model_dump_json())
         except OSError as error:
             log.warning("%s: %s; the state is written later", self._file, error.strerror)
             return
-        self._saved = self._spool.hold_from = self._next
+        self._saved = self._spool.hold_from = state.next_index
 
 
 def topics_of(rules: Iterable[RuleSpec]) -> list[str]:

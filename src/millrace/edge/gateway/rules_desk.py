@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from millrace.core.gateway.bounds import AtBound
 from millrace.core.gateway.inputs import SpoolSpec
+from millrace.core.gateway.ledger import Entry
+from millrace.core.gateway.rules import RuleSpec
 from millrace.core.gateway.spec import EVENTS, GatewaySpec
-from millrace.edge.gateway.committer import Batch, Committer, Outcome
 from millrace.edge.gateway.courier import Courier
+from millrace.edge.gateway.event_log import EventLog
 from millrace.edge.gateway.rules import RuleFollower, topics_of
 from millrace.edge.gateway.spool import Spool
 from millrace.edge.gateway.webhook import Webhooks
@@ -20,7 +21,7 @@ _SPOOL = SpoolSpec(size=256 << 20, segment=8 << 20)
 
 @dataclass
 class RulesDesk:
-    committer: Committer
+    spool: Spool
     courier: Courier
     topics: list[str]
     followers: dict[str, RuleFollower]
@@ -31,7 +32,6 @@ class RulesDesk:
         cls,
         spec: GatewaySpec,
         spools: Mapping[str, Spool],
-        tell: Callable[[list[tuple[Batch, Outcome]]], None],
         wake: Callable[[], None],
     ) -> RulesDesk | None:
         """None where no input has a rule."""
@@ -40,39 +40,41 @@ class RulesDesk:
             return None
         folder = spec.data / EVENTS
         spool = Spool(folder / "spool", _SPOOL.bounds)
-        committer = Committer(EVENTS, spool, AtBound.BLOCK, tell, wake)
+        events = EventLog(spool, wake)
         webhooks = Webhooks()
+        loop = asyncio.get_running_loop()
+
+        def on_told(rule: RuleSpec, event: bytes) -> None:
+            if rule.webhook:
+                loop.call_soon_threadsafe(webhooks.post, rule, event)
+
         followers = {
             one.name: RuleFollower(
                 one.name,
                 spools[one.name],
                 one.rules,
                 spec.data / one.name / "rules.json",
-                committer,
-                webhooks.post,
+                events,
+                on_told,
             )
             for one in spec.inputs
             if one.rules
         }
-        return cls(
-            committer, Courier(spec.site, EVENTS, spool, folder), topics, followers, webhooks
-        )
+        courier = Courier(spec.site, EVENTS, spool, folder)
+        return cls(spool, courier, topics, followers, webhooks)
 
     def start(self) -> None:
-        self.committer.start()
         for follower in self.followers.values():
             follower.start()
 
-    def wake(self, name: str) -> None:
+    def on_kept(self, name: str, entries: Sequence[Entry]) -> None:
         if name in self.followers:
-            self.followers[name].wake()
+            self.followers[name].on_kept(entries)
 
     async def end(self) -> None:
         for follower in self.followers.values():
             await asyncio.to_thread(follower.end)
-        await asyncio.to_thread(self.committer.end)
         await self.webhooks.end()
 
     def failures(self) -> dict[str, BaseException | None]:
-        found = {follower.name: follower.failure for follower in self.followers.values()}
-        return {**found, EVENTS: self.committer.failure}
+        return {follower.name: follower.failure for follower in self.followers.values()}

@@ -52,13 +52,13 @@ class Sight:
         self,
         site: str,
         lines: Sequence[Line],
-        delivery: Delivery,
+        deliveries: Sequence[Delivery],
         commands: Callable[[], CommandsState] | None,
     ) -> None:
         self._site = site
         self._commands = commands
         self._lines = lines
-        self._delivery = delivery
+        self._deliveries = deliveries
         self._taken = {line.spec.name: Rate() for line in lines}
         self._delivered = {line.spec.name: Rate() for line in lines}
 
@@ -72,8 +72,10 @@ class Sight:
             site=self._site,
             inputs=tuple(self._input(line) for line in self._lines),
             commands=self._commands() if self._commands else None,
-            obstacle=self._delivery.obstacle,
-            refusals=self._delivery.refusals,
+            obstacle=next((one.obstacle for one in self._deliveries if one.obstacle), ""),
+            refusals={
+                topic: reason for one in self._deliveries for topic, reason in one.refusals.items()
+            },
         )
 
     def _input(self, line: Line) -> InputState:
