@@ -5,13 +5,14 @@ Runs in the control environment. A broker, a gateway and the load share this mac
 
 from __future__ import annotations
 
+import argparse
 import os
+import signal
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -19,12 +20,19 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from confluent_kafka import Consumer, TopicPartition
 from rich.console import Console
 from rich.table import Table
 
 from benchmarks.arena import CHECKOUT, Arena, open_arena
-from benchmarks.gateway_load import hold_connections, listen, receive, send_paced
+from benchmarks.contestants import mosquitto
+from benchmarks.gateway_load import (
+    follow,
+    hold_connections,
+    listen,
+    publish_paced,
+    receive,
+    send_paced,
+)
 from millrace.core.gateway.local import DEVICE
 from millrace.core.pipeline import PipelineSpec
 from millrace.core.provision import wanted_for_site
@@ -43,7 +51,11 @@ RULE = {
     "hysteresis": 5,
     "topic": EVENTS,
 }
+# A message is so old at most when it comes: nothing waits any more.
+_IS_CAUGHT_UP_S = 0.5
+_SENDERS = 2
 Row = tuple[str, str]
+Load = Callable[[Way, str, float, float, int], list[float]]
 
 
 @dataclass
@@ -53,33 +65,43 @@ class Bench:
     gateway: psutil.Process
     pool: ProcessPoolExecutor
     webhook_port: int
+    outage_s: int
 
     def consumer(self) -> dict[str, Any]:
         return self.arena.client("app")
 
-    def paced(self, rate: float, seconds: float, senders: int = 2) -> tuple[float, list[float]]:
+    def paced(
+        self, rate: float, seconds: float, load: Load = send_paced, way: Way | None = None
+    ) -> tuple[float, list[float]]:
         """The rate that was answered, and the waits for answers in ms."""
-        name = f"s{time.monotonic_ns()}"
-        jobs = [
-            self.pool.submit(send_paced, self.way, f"{name}-{n}", rate / senders, seconds, SIZE)
-            for n in range(senders)
-        ]
-        found = [job.result() for job in jobs]
+        found = [job.result() for job in self.send(rate, seconds, load, way)]
         return sum(one[0] for one in found), [wait for one in found for wait in one[1:]]
+
+    def send(
+        self, rate: float, seconds: float, load: Load = send_paced, way: Way | None = None
+    ) -> list[Future[list[float]]]:
+        name, way = f"s{time.monotonic_ns()}", way or self.way
+        return [
+            self.pool.submit(load, way, f"{name}-{n}", rate / _SENDERS, seconds, SIZE)
+            for n in range(_SENDERS)
+        ]
 
 
 def main() -> None:
-    wanted = sys.argv[1:] or list(MEASURES)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.gateway", description=__doc__)
+    parser.add_argument("names", nargs="*", help=f"of {', '.join(MEASURES)}; none: all of them")
+    parser.add_argument("--full", action="store_true", help="an outage of ten minutes, not of one")
+    asked = parser.parse_args()
     table = Table("what", "figure")
-    for name in wanted:
-        with open_bench(with_rules=name == "rule") as bench:
+    for name in asked.names or MEASURES:
+        with open_bench(600 if asked.full else 60, with_rules=name == "rule") as bench:
             for row in MEASURES[name](bench):
                 table.add_row(*row)
     Console().print(table)
 
 
 @contextmanager
-def open_bench(*, with_rules: bool) -> Iterator[Bench]:
+def open_bench(outage_s: int, *, with_rules: bool) -> Iterator[Bench]:
     with tempfile.TemporaryDirectory(prefix="millrace-gateway-") as folder:
         home = Path(folder)
         (home / ".venv").symlink_to(CHECKOUT / ".venv")
@@ -105,7 +127,7 @@ def open_bench(*, with_rules: bool) -> Iterator[Bench]:
             way = Way("localhost", port, str(arena.layout.ca), str(device))
             try:
                 with ProcessPoolExecutor(4, get_context("spawn")) as pool:
-                    yield Bench(arena, way, psutil.Process(process.pid), pool, port + 1)
+                    yield Bench(arena, way, psutil.Process(process.pid), pool, port + 1, outage_s)
             finally:
                 process.terminate()
                 process.wait(30)
@@ -130,8 +152,31 @@ def intake(bench: Bench) -> Iterator[Row]:
     yield "intake, durable, answered, 50,000/s offered", f"{rate:,.0f}/s"
     yield "  answer after, p50 / p99", f"{_at(waits, 50):.1f} / {_at(waits, 99):.1f} ms"
     yield "  gateway's CPU, delivery included", f"{(_cpu(bench.gateway) - cpu_s) / 10:.2f} cores"
+    yield from _mosquitto(bench, 1)
+    yield from _mosquitto(bench, 1_800)
     yield "  write and sync of 200 B, one by one", f"{_synced(1):,.0f}/s"
     yield "  the same, 100 at once", f"{_synced(100):,.0f}/s"
+
+
+def _mosquitto(bench: Bench, save_every_s: int) -> Iterator[Row]:
+    """The same load, for a subscriber that is away; then a kill, and what it has of it."""
+    name = f"beside it, mosquitto that saves every {save_every_s} s"
+    if not mosquitto.PROGRAM:
+        yield name, mosquitto.HOW_TO_GET_IT
+        return
+    folder = bench.arena.layout.var / f"mosquitto-{save_every_s}"
+    with mosquitto.running(bench.arena.layout, folder, save_every_s) as peer:
+        peer.subscribe()
+        process = psutil.Process(peer.process.pid) if peer.process else psutil.Process()
+        rate, waits = bench.paced(50_000, 10, load=publish_paced, way=peer.way)
+        cores = _cpu(process) / 10
+        peer.stop(signal.SIGKILL)
+        peer.start()
+        lost = 500_000 - peer.count_kept()
+    yield name, f"{rate:,.0f}/s"
+    yield "  answer after, p50 / p99", _both(waits)
+    yield "  its CPU, without delivery", f"{cores:.2f} cores"
+    yield "  answered, and gone after kill -9", f"{lost:,}"
 
 
 def latency(bench: Bench) -> Iterator[Row]:
@@ -161,30 +206,37 @@ def connections(bench: Bench) -> Iterator[Row]:
 
 
 def drain(bench: Bench) -> Iterator[Row]:
-    """The broker stands still while it fills, and goes on with its first answer."""
-    rate, seconds = 5_000, 60
-    bench.paced(rate, 3)
-    before = _at_broker(bench)
+    """The broker stands still while it fills, and goes on with its first answer; devices send all
+    the time."""
+    rate, before_s, outage_s = 5_000, 5, bench.outage_s
+    seconds = before_s + outage_s + max(30, outage_s // 5)
+    following = bench.pool.submit(
+        follow, bench.consumer(), TOPIC, PARTITIONS, "at", rate * seconds, seconds + 120
+    )
+    time.sleep(4)  # it connects, and finds the ends of the topic
+    sending = bench.send(rate, seconds)
     (broker,) = [one for one in psutil.Process().children() if "kafka.Kafka" in one.cmdline()]
+    time.sleep(before_s)
     broker.suspend()
     try:
-        bench.paced(rate, seconds)
+        time.sleep(outage_s)
     finally:
         broker.resume()
-    began_s = time.monotonic()
-    wait_until(lambda: _at_broker(bench) - before >= rate * seconds, 120)
-    drained = rate * seconds / (time.monotonic() - began_s)
-    yield f"filled at {rate:,}/s for {seconds} s without a broker, drained at", f"{drained:,.0f}/s"
+    back_s = time.time()
+    for job in sending:
+        job.result()
+    seen = following.result()
+    old = max(count for count, _, at in seen if at < back_s)
+    new = [(count, sent, at) for count, sent, at in seen if sent > back_s]
+    caught_up = next(one for one in new if one[2] - one[1] < _IS_CAUGHT_UP_S)
+    drained = (caught_up[0] - old) / (caught_up[2] - back_s)
+    later = [(at - sent) * 1000 for _, sent, at in new if sent > caught_up[1] + 5]
+    yield f"filled at {rate:,}/s for {outage_s} s without a broker, drained at", f"{drained:,.0f}/s"
     yield "  times the rate of filling", f"{drained / rate:.1f}"
-
-
-def _at_broker(bench: Bench) -> int:
-    consumer = Consumer({**bench.consumer(), "group.id": "app-bench"})
-    try:
-        parts = [TopicPartition(TOPIC, number) for number in range(PARTITIONS)]
-        return sum(consumer.get_watermark_offsets(part, timeout=60)[1] for part in parts)
-    finally:
-        consumer.close()
+    yield "  received", f"{seen[-1][0]:,} of {rate * seconds:,}"
+    yield "  what is sent when the broker is back, received after", f"{new[0][2] - new[0][1]:.1f} s"
+    yield "  caught up with what is sent meanwhile, after", f"{caught_up[2] - back_s:.1f} s"
+    yield "  device to consumer from 5 s later on, p50 / p99", _both(later)
 
 
 def _ages(bench: Bench, topic: str, field: str) -> list[float]:

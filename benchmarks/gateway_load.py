@@ -12,6 +12,7 @@ from itertools import islice
 from aiohttp import web
 from confluent_kafka import Consumer, TopicPartition
 
+from benchmarks.contestants.mosquitto import Publisher
 from millrace.core.pacing import Pace
 from millrace.core.site import ClientSettings
 from millrace.edge.device import Address, Device, device_tls
@@ -22,9 +23,20 @@ _LISTEN_S = 0.1
 
 
 def send_paced(way: Way, name: str, rate: float, seconds: float, size: int) -> list[float]:
-    """How long each burst waited for its last answer, in ms."""
+    """The rate that was answered, and how long each burst waited for its last answer, in ms."""
     device = Device(Address(way.host, way.port, device_tls(way.ca, way.certificate)), name)
     device.poll(0)
+    return _pace(device, name, rate, seconds, size)
+
+
+def publish_paced(way: Way, name: str, rate: float, seconds: float, size: int) -> list[float]:
+    """The same, to an MQTT broker."""
+    return _pace(Publisher(way, name), name, rate, seconds, size)
+
+
+def _pace(
+    device: Device | Publisher, name: str, rate: float, seconds: float, size: int
+) -> list[float]:
     count, waits = int(rate * seconds), []
     pace, began_s, sent = Pace(rate, count), time.monotonic(), 0
     under_way: deque[tuple[int, float]] = deque()
@@ -63,10 +75,32 @@ def receive(
     ages, until_s = [], time.monotonic() + seconds
     while time.monotonic() < until_s:
         message = consumer.poll(_LISTEN_S)
-        if message is not None:
+        if message is not None and message.error() is None:
             ages.append(time.time() * 1000 - json.loads(message.value())[field])
     consumer.close()
     return ages
+
+
+def follow(
+    settings: ClientSettings, topic: str, partitions: int, field: str, count: int, within_s: float
+) -> list[tuple[int, float, float]]:
+    """Of each hundredth message: how many had come, when it was sent, and when it came."""
+    own = {"group.id": "app-bench", "enable.auto.commit": False}
+    consumer = Consumer({**settings, **own})
+    parts = [TopicPartition(topic, number) for number in range(partitions)]
+    ends = [consumer.get_watermark_offsets(part, timeout=10)[1] for part in parts]
+    consumer.assign([TopicPartition(topic, n, end) for n, end in enumerate(ends)])
+    seen: list[tuple[int, float, float]] = []
+    received, until_s = 0, time.monotonic() + within_s
+    while received < count and time.monotonic() < until_s:
+        for message in consumer.consume(200, _POLL_S):
+            # A broker that is away is told of here too.
+            received += message.error() is None
+            if message.error() is None and received % 100 == 0:
+                sent_s = json.loads(message.value())[field] / 1000
+                seen.append((received, sent_s, time.time()))
+    consumer.close()
+    return seen
 
 
 def listen(port: int, field: str, seconds: float) -> list[float]:

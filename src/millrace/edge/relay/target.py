@@ -17,6 +17,7 @@ from millrace.core.site import ClientSettings, SiteSpec
 from millrace.edge.errors import Watch, watched
 
 OFFSET_HEADER = "millrace-offset"
+Header = tuple[str, str | bytes | None]
 _CALL_S = 5.0
 _SETTINGS: ClientSettings = {
     "acks": "all",
@@ -103,15 +104,14 @@ class Target:
             if topic not in names:
                 names[topic] = self._relay.target(site, topic)
             last[topic, partition] = offset
-            headers = message.headers() or []
-            headers.append((OFFSET_HEADER, b"%d" % offset))
+            headers, own = message.headers(), (OFFSET_HEADER, b"%d" % offset)
             self._send(
                 names[topic],
                 message.value(),
                 message.key(),
                 partition,
-                headers=headers,
-                timestamp=message.timestamp()[1],
+                [own] if headers is None else [*headers, own],
+                message.timestamp()[1],
             )
         return {Part(site, *place): offset + 1 for place, offset in last.items()}
 
@@ -136,10 +136,21 @@ class Target:
             return False
         return all(len(topics[topic].partitions) >= partitions for topics in found)
 
-    def _send(self, *record: Any, **more: Any) -> None:
+    def _send(
+        self,
+        topic: str,
+        value: bytes | None,
+        key: bytes | None,
+        partition: int,
+        headers: list[Header] | None = None,
+        timestamp: int = 0,
+    ) -> None:
         while True:
             try:
-                return self._producer.produce(*record, **more)
+                # By place: names cost a tenth of what a record costs here.
+                return self._producer.produce(
+                    topic, value, key, partition, None, None, timestamp, headers
+                )
             except BufferError:
                 self._producer.poll(0.05)
             except KafkaException as error:
