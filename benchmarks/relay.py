@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import psutil
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from benchmarks.arena import PARTITIONS, Arena, open_arena
@@ -48,6 +49,8 @@ class Haul:
     wall_s: float
     rows_per_s: float
     cpu_s_per_million: float
+    # What all brokers used meanwhile, of both clusters.
+    brokers_s_per_million: float
     peak_mb: float
     stolen: float
 
@@ -107,6 +110,11 @@ def _admin(arena: Arena) -> ClientSettings:
     return admin_settings(arena.site, arena.layout.ca, certificate)
 
 
+def brokers() -> list[psutil.Process]:
+    """Of this process."""
+    return [one for one in psutil.Process().children() if "kafka.Kafka" in one.cmdline()]
+
+
 class Tide:
     """How far a topic of the target is committed, seen as time goes."""
 
@@ -114,7 +122,9 @@ class Tide:
         own = {"group.id": "bench", "isolation.level": "read_committed"}
         self._consumer = Consumer({**_admin(arena), **own})
         self._topic = topic
+        self._brokers = brokers()
         self.seen: list[tuple[float, int]] = []
+        self.brokers_s: list[float] = []
 
     def look(self) -> int:
         """The sum of its ends; what it holds besides, markers, are a few."""
@@ -125,6 +135,7 @@ class Tide:
             for part in parts
         ]
         self.seen.append((time.time(), sum(ends)))
+        self.brokers_s.append(sum(sum(one.cpu_times()[:2]) for one in self._brokers))
         return sum(ends)
 
     def is_still(self, rows: int) -> bool:
@@ -134,6 +145,10 @@ class Tide:
     def at(self, share: float) -> float:
         goal = self.seen[-1][1] * share
         return next(at for at, end in self.seen if end >= goal)
+
+    def brokers_between(self, begin: float, end: float) -> float:
+        times = [at for at, _ in self.seen]
+        return self.brokers_s[times.index(end)] - self.brokers_s[times.index(begin)]
 
     @property
     def first_at(self) -> float:
@@ -168,6 +183,7 @@ def _summarise(name: str, tide: Tide, meter: Meter, started: float, rows: int) -
         wall_s=tide.last_at - started,
         rows_per_s=brought / (end - begin),
         cpu_s_per_million=meter.cpu_between(begin, end) / brought * 1e6,
+        brokers_s_per_million=tide.brokers_between(begin, end) / brought * 1e6,
         peak_mb=meter.peak_mb,
         stolen=meter.stolen_between(begin, end),
     )
@@ -285,6 +301,8 @@ def measure(rows: int, rate: int, for_s: int, only: str = "") -> tuple[list[Haul
     if not any(only in name for name in ("relay", *_PEERS)):
         return [], []
     with open_pair() as pair:
+        # Who is first would have brokers that have hardly compiled anything yet.
+        pair.target.fill(rows)
         pair.source.fill(rows)
         folder = pair.source.layout.var
         who = {
