@@ -62,7 +62,7 @@ browser: ## What an operator does, in a real chromium (PICTURES=docs/guide/image
 	@$(INSTALL) --dev --browser
 	.venv-browser/bin/python -m pytest tests/browser $(if $(PICTURES),--pictures $(PICTURES))
 
-terraform: ## Tests of the cloud's infrastructure, on AWS made of moto; needs the program terraform
+terraform: ## Tests of the cloud's infrastructure, on AWS made of moto; needs the programs terraform and tflint
 	@$(INSTALL) --dev --terraform
 	.venv-terraform/bin/python -m pytest tests/terraform
 

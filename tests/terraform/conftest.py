@@ -17,7 +17,13 @@ from millrace.core.layout import Layout
 from millrace.tasks.release import pack
 from tests.support import free_ports, wait_until
 from tests.terraform.cloud import REGION, Cloud
-from tests.terraform.tool import Terraform, UnfitError, check_terraform, cli_environment
+from tests.terraform.tool import (
+    Terraform,
+    UnfitError,
+    check_terraform,
+    cli_environment,
+    find_tflint,
+)
 
 CHECKOUT = Path(__file__).parents[2]
 MODULES = sorted(
@@ -32,6 +38,7 @@ _LEFT = shutil.ignore_patterns(".terraform", ".terraform.lock.hcl", "__pycache__
 def pytest_sessionstart() -> None:
     try:
         check_terraform()
+        find_tflint()
     except UnfitError as error:
         pytest.exit(str(error), returncode=3)
 

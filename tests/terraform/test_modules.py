@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.terraform.conftest import CHECKOUT, MODULES
-from tests.terraform.tool import Terraform
+from tests.terraform.tool import Terraform, find_tflint
 
 BOOTSTRAP = CHECKOUT / "terraform" / "bootstrap"
 VARIABLE = re.compile(r'^variable "(\w+)" \{\n(.*?)^\}', re.MULTILINE | re.DOTALL)
@@ -73,6 +73,19 @@ def test_every_variable_is_described_typed_and_validated() -> None:
         if part not in body and not (part == "validation" and BOOLEAN.search(body))
     ]
     assert lacking == []
+
+
+@pytest.mark.parametrize("folder", [*ROOTS, *TESTED[1:]])
+def test_tflint_finds_nothing(folder: str, copy: Path) -> None:
+    settings = copy / "terraform" / ".tflint.hcl"
+    done = subprocess.run(
+        [find_tflint(), "--format=compact", f"--config={settings}"],
+        cwd=copy / "terraform" / folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
 
 def test_checkov_finds_nothing_that_is_not_excused() -> None:

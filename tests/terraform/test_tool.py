@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.terraform.tool import UnfitError, check_terraform, cli_environment
+from tests.terraform.tool import UnfitError, check_terraform, cli_environment, find_tflint
 
 
 def test_a_machine_without_terraform_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -22,6 +22,15 @@ def test_an_old_terraform_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     with pytest.raises(UnfitError, match=r"terraform is 1\.9\.8"):
         check_terraform()
+
+
+def test_a_machine_without_tflint_is_told_how_to_get_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with pytest.raises(UnfitError, match=r"go install github\.com/terraform-linters/tflint@v"):
+        find_tflint()
 
 
 def test_a_mirror_without_the_provider_is_refused(

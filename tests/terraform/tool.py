@@ -14,6 +14,7 @@ from typing import Any
 
 _PROVIDER = "hashicorp/aws/5.100.0"
 _MIRROR = "TERRAFORM_MIRROR"
+_TFLINT = "v0.64.0"
 _FROM, _BEFORE = (1, 11), (2, 0)
 _LIMIT_S = 600
 # Terraform's cache of providers is not made for two that fill it.
@@ -41,6 +42,17 @@ def check_terraform() -> None:
     version = json.loads(told)["terraform_version"]
     if not _FROM <= tuple(int(part) for part in version.split("-")[0].split(".")[:2]) < _BEFORE:
         raise UnfitError(f"terraform is {version}; these tests need 1.11 or newer, below 2")
+
+
+def find_tflint() -> str:
+    """On the PATH, or where Go puts what it builds."""
+    found = shutil.which("tflint", path=f"{os.environ.get('PATH', '')}:{Path.home() / 'go/bin'}")
+    if not found:
+        raise UnfitError(
+            "these tests need tflint, and no 'tflint' is on the PATH or in ~/go/bin; build it:"
+            f" go install github.com/terraform-linters/tflint@{_TFLINT}"
+        )
+    return found
 
 
 def cli_environment(folder: Path) -> dict[str, str]:
