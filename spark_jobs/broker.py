@@ -27,6 +27,8 @@ log = logging.getLogger(__name__)
 _END, _BEGINNING = -1, -2
 # The last offsets of a partition may be markers of transactions, which are no records.
 _TAIL = 4
+# Each look at a secret of AWS's is a call, and paid for.
+_SECRET_EVERY_S = 300
 
 _LIGHT = {
     "enable.auto.commit": False,
@@ -53,7 +55,7 @@ class Broker:
         self._group = group
         self._timeout_s = timeout_s
         self._client: Consumer | None = None
-        self._secret_then = 0
+        self._secret_then: object = None
         self._partitions: list[Partition] = []
         self._listed_at_s = 0.0
 
@@ -97,7 +99,7 @@ class Broker:
             self._client.close()
 
     def _connect(self) -> Consumer:
-        written = mtime_ns(self._site.secret_file)
+        written = self._login_version()
         if self._client is None:
             self._client = Consumer({**self._settings(), **self._login()}, logger=log)
         elif written != self._secret_then and (login := self._login()):
@@ -112,8 +114,22 @@ class Broker:
     def _login(self) -> dict[str, str]:
         if not str(self._site.librdkafka.get("security.protocol", "")).upper().startswith("SASL"):
             return {}
-        secret = read_properties(self._site.secret_file)
+        secret = self._secret()
         return {"sasl.username": secret["username"], "sasl.password": secret["password"]}
+
+    def _secret(self) -> Mapping[str, str]:
+        if not self._site.secret:
+            return read_properties(self._site.secret_file)
+        # Slow to import, and whoever has a file does not need it.
+        from millrace.state.aws_secrets import read_secret
+
+        return read_secret(self._site.secret)
+
+    def _login_version(self) -> object:
+        """Another one, perhaps another password."""
+        if self._site.secret:
+            return int(time.monotonic() / _SECRET_EVERY_S)
+        return mtime_ns(self._site.secret_file)
 
     def _known_partitions(self, refresh_s: float = 30.0) -> list[Partition]:
         now_s = time.monotonic()

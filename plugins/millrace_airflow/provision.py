@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 
+from millrace.core.central_rights import wanted_at_central
 from millrace.core.errors import TransientError
 from millrace.core.layout import Layout
 from millrace.core.pipeline import PipelineSpec
@@ -39,6 +40,12 @@ def _provision_sites(deployment: Deployment, layout: Layout) -> tuple[list[str],
 
 
 def _provision_site(site: SiteSpec, deployment: Deployment, layout: Layout) -> list[str]:
+    if layout.central:
+        from millrace.edge.central import provision_central
+
+        sharing = _sharing_topics(deployment, layout)
+        return provision_central(layout.central, wanted_at_central(layout.central, site, sharing))
+
     from millrace.local.provision import provision_as_admin
 
     wanted = wanted_for_site(site, _sharing_topics(deployment, layout), layout.events_site)

@@ -10,6 +10,7 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field
 
+from millrace.core.central import Central
 from millrace.core.cluster import PORTS_NEEDED as CLUSTER_PORTS
 from millrace.core.cluster import Cluster
 from millrace.core.errors import MillraceError
@@ -54,6 +55,9 @@ class LocalSettings(Frozen):
     emr_serverless: EmrServerlessSettings | None = None
     kubernetes: KubernetesSettings | None = None
 
+    # The cluster where jobs read all sites' topics; none: they read at each site.
+    central: Central | None = None
+
     # Whether clusters and relays run too, until `up --centre` says otherwise.
     centre: bool = False
 
@@ -96,6 +100,7 @@ class Settings:
                 cluster=cluster,
                 registry=_registry(layout, local),
                 remotes=remotes,
+                central=local.central,
                 events_site=local.events_site,
                 webhook_file=home / local.webhook_file if local.webhook_file else None,
             ),

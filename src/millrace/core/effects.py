@@ -36,7 +36,7 @@ def effects_of(
         dag=pipeline.dag_id,
         runner=pipeline.runner,
         topics=tuple(
-            f"{topic}@{site.name} ({pipeline.partitions} partitions)"
+            f"{_place(layout, site.name, topic)} ({pipeline.partitions} partitions)"
             for site in mine
             for topic in pipeline.topics
         ),
@@ -45,6 +45,11 @@ def effects_of(
         queries=len(mine),
         quality=suite.summary if suite else None,
     )
+
+
+def _place(layout: Layout, site: str, topic: str) -> str:
+    central = layout.central
+    return f"{central.topic(site, topic)}@central" if central else f"{topic}@{site}"
 
 
 def _tables(pipeline: PipelineSpec, layout: Layout) -> dict[str, str]:

@@ -9,7 +9,12 @@ from pathlib import Path
 from typing import Protocol
 
 from millrace.core.engine import EngineSpec, Tables
-from millrace.core.kafka_client import java_settings, librdkafka_settings
+from millrace.core.kafka_client import (
+    central_java_settings,
+    central_librdkafka_settings,
+    java_settings,
+    librdkafka_settings,
+)
 from millrace.core.layout import Layout
 from millrace.core.model import Frozen
 from millrace.core.pipeline import PipelineSpec
@@ -28,6 +33,8 @@ class SiteInput(Frozen):
     # The same for librdkafka, without user and password.
     librdkafka: ClientSettings
     secret_file: Path
+    # A secret of AWS's, which holds the login instead of that file.
+    secret: str | None = None
     ca_file: Path
     checkpoint: str
 
@@ -91,6 +98,20 @@ def plan_engine(pipeline: PipelineSpec, layout: Layout) -> EngineSpec:
 
 
 def _site_input(pipeline: PipelineSpec, site: SiteSpec, layout: Layout) -> SiteInput:
+    at_site = _input_at_site(pipeline, site, layout)
+    if (central := layout.central) is None:
+        return at_site
+    return at_site.model_copy(
+        update={
+            "topics": tuple(central.topic(site.name, topic) for topic in pipeline.topics),
+            "kafka": central_java_settings(central),
+            "librdkafka": central_librdkafka_settings(central),
+            "secret": central.secret,
+        }
+    )
+
+
+def _input_at_site(pipeline: PipelineSpec, site: SiteSpec, layout: Layout) -> SiteInput:
     secret = layout.user_secret(site.name, INGEST)
     return SiteInput(
         site=site.name,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
+from millrace.core.central import Central
 from millrace.core.site import ClientSettings, SiteSpec
 
 _MECHANISM = "SCRAM-SHA-512"
@@ -49,6 +50,32 @@ def java_settings(site: SiteSpec, ca: Path, secret: Path) -> dict[str, str]:
             ),
         },
     )
+
+
+def central_java_settings(central: Central) -> dict[str, str]:
+    """For Java clients of the central cluster; each asks for the login itself, when it begins."""
+    # Kafka splits at colons.
+    path = central.secret.replace(":", "|")
+    return {
+        "bootstrap.servers": central.bootstrap,
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": _MECHANISM,
+        "sasl.jaas.config": f"${{aws:{path}:jaas}}",
+        "config.providers": "aws",
+        # See jvm/src/millrace/secrets.
+        "config.providers.aws.class": "millrace.secrets.SecretsManager",
+    }
+
+
+def central_librdkafka_settings(central: Central) -> ClientSettings:
+    """Without user and password."""
+    return {
+        "bootstrap.servers": central.bootstrap,
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": _MECHANISM,
+        # Wherever the system keeps public authorities.
+        "ssl.ca.location": "probe",
+    }
 
 
 def inline_java_settings(site: SiteSpec, ca: Path, username: str, password: str) -> dict[str, str]:

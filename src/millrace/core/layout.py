@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from millrace.core.central import Central
 from millrace.core.cluster import Cluster
 from millrace.core.engine import Tables
 from millrace.core.pipeline import PipelineSpec
@@ -23,6 +24,8 @@ class Layout:
     bucket: Bucket | None = None
     # Where Spark's work is done; none: in each job's own process.
     cluster: Cluster | None = None
+    # Where jobs read what relays brought; none: at each site.
+    central: Central | None = None
     # The schema registry on this machine; none: schemas are files alone.
     registry: Registry | None = None
     # Where jobs may run but on this machine.

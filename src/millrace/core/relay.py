@@ -12,7 +12,7 @@ from millrace.core.model import Frozen, Name, TopicName
 _PATTERN = re.compile(r"([a-zA-Z0-9._-]|\{site\}|\{topic\})+")
 
 
-def _check_pattern(text: str) -> str:
+def check_pattern(text: str) -> str:
     if not _PATTERN.fullmatch(text):
         raise ValueError(
             "write {site}, {topic}, letters, digits, '.', '_' and '-', such as '{site}.{topic}'"
@@ -30,7 +30,7 @@ class RelaySpec(Frozen):
     topics: Annotated[tuple[TopicName, ...], Field(min_length=1)]
     to: Name
     # What a site's topic is called there.
-    pattern: Annotated[str, AfterValidator(_check_pattern), Field(alias="as")] = "{site}.{topic}"
+    pattern: Annotated[str, AfterValidator(check_pattern), Field(alias="as")] = "{site}.{topic}"
 
     @model_validator(mode="after")
     def _check_names(self) -> RelaySpec:

@@ -10,7 +10,7 @@ from millrace.core.model import Frozen, Name
 from millrace.core.simulation import Simulator
 
 
-def _check_bootstrap(text: str) -> str:
+def check_bootstrap(text: str) -> str:
     for server in text.split(","):
         host, _, port = server.strip().rpartition(":")
         if not host or not port.isdigit() or not 0 < int(port) < 65_536:
@@ -56,7 +56,7 @@ class SiteSpec(Frozen):
     """What stands in `dags/sites/<name>.yaml`."""
 
     name: Name
-    bootstrap: Annotated[str, AfterValidator(_check_bootstrap)]
+    bootstrap: Annotated[str, AfterValidator(check_bootstrap)]
     description: str = ""
     # Handed to the underlying Kafka clients as they are; a key that only one of them knows
     # is written `librdkafka.<key>` or `java.<key>`.

@@ -58,13 +58,13 @@ class Admin:
         self._password_of = password_of
         self._timeout_s = timeout_s
 
-    def observe(self, topics: Iterable[str]) -> Actual:
-        """What there is; settings of the named topics only."""
+    def observe(self, topics: Iterable[str], *, with_users: bool = True) -> Actual:
+        """What there is; settings of the named topics only. Not every cluster lists its users."""
         names = set(topics)
         partitions = self._partitions()
         settings = self._settings_of(sorted(names & partitions.keys()))
         return Actual(
-            users=self._users(),
+            users=self._users() if with_users else frozenset(),
             topics=tuple(
                 Topic(name=name, partitions=count, settings=settings.get(name, {}))
                 for name, count in sorted(partitions.items())

@@ -33,7 +33,8 @@ def provision_site(
 
 def _bring_about(wanted: Wanted, admin: Admin, done: list[str]) -> bool:
     """False after a conflict: then the world is looked at anew."""
-    actual = admin.observe(topic.name for topic in wanted.topics)
+    names = (topic.name for topic in wanted.topics)
+    actual = admin.observe(names, with_users=bool(wanted.users))
     for change in plan_changes(wanted, actual):
         try:
             admin.apply(change)

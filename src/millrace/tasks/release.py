@@ -8,6 +8,7 @@ import tomllib
 import zipfile
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from millrace.core.cloud import plan_cloud
 from millrace.core.layout import Layout
@@ -17,6 +18,10 @@ from millrace.specs.refining import check_quality
 # What plugins import beside the package's own dependencies.
 _ENGINES = ("boto3", "deltalake", "fastavro")
 _LEFT = "__pycache__"
+# Of the checkout, what DAGs read beside dags.
+_HOME = ("expectations", "schemas")
+# Where Airflow has what is packed into home.
+_CONSTRAINTS = "/usr/local/airflow/dags/home/constraints.txt"
 # Equal files make an equal archive, whenever they are packed.
 _MOMENT = (1980, 1, 1, 0, 0, 0)
 
@@ -29,8 +34,10 @@ def pack(layout: Layout) -> str:
     layout.release.mkdir(parents=True)
     plugins, requirements = layout.release / "plugins.zip", layout.release / "requirements.txt"
     _zip(plugins, layout)
-    requirements.write_text("\n".join(_requirements(layout.home)) + "\n")
-    name = f"{version('millrace')}-{_digest(plugins, requirements, *_files(layout.dags))}"
+    home = _pack_home(layout)
+    _write_requirements(requirements, home / "constraints.txt", layout.home)
+    packed = (plugins, requirements, *_files(home), *_files(layout.dags))
+    name = f"{version('millrace')}-{_digest(*packed)}"
     plan = plan_cloud(name, pipelines, sites)
     (layout.release / "plan.json").write_text(plan.model_dump_json(indent=2))
     return name
@@ -41,8 +48,34 @@ def _zip(target: Path, layout: Layout) -> None:
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for folder in (layout.home / "plugins", layout.home / "src"):
             for file in _files(folder):
-                entry = zipfile.ZipInfo(file.relative_to(folder).as_posix(), _MOMENT)
-                archive.writestr(entry, file.read_bytes(), zipfile.ZIP_DEFLATED)
+                _add(archive, file.relative_to(folder).as_posix(), file.read_bytes())
+        for name, text in _installed(layout.home).items():
+            _add(archive, name, text.encode())
+
+
+def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
+    archive.writestr(zipfile.ZipInfo(name, _MOMENT), content, zipfile.ZIP_DEFLATED)
+
+
+def _installed(home: Path) -> dict[str, str]:
+    """What an installation would write down: by it runners are found."""
+    project = _project(home)
+    folder = f"{project['name']}-{project['version']}.dist-info"
+    points = project["entry-points"]["millrace.runners"].items()
+    lines = "".join(f"{name} = {target}\n" for name, target in points)
+    return {
+        f"{folder}/METADATA": (
+            f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
+        ),
+        f"{folder}/entry_points.txt": f"[millrace.runners]\n{lines}",
+    }
+
+
+def _pack_home(layout: Layout) -> Path:
+    home = layout.release / "home"
+    for name in _HOME:
+        shutil.copytree(layout.home / name, home / name, ignore=shutil.ignore_patterns(_LEFT))
+    return home
 
 
 def _files(folder: Path) -> list[Path]:
@@ -50,12 +83,24 @@ def _files(folder: Path) -> list[Path]:
     return sorted(files)
 
 
-def _requirements(home: Path) -> list[str]:
-    """Engines by the lock's exact version; what Airflow brings itself, as a range."""
+def _write_requirements(target: Path, constraints: Path, home: Path) -> None:
+    """Without constraints of ours a managed Airflow takes its own, and refuses newer engines."""
+    exact = _engines(home)
+    constraints.write_text("\n".join(exact) + "\n")
+    lines = [f'--constraint "{_CONSTRAINTS}"', *sorted([*_project(home)["dependencies"], *exact])]
+    target.write_text("\n".join(lines) + "\n")
+
+
+def _engines(home: Path) -> list[str]:
+    """By the lock's exact version; what Airflow brings itself is a range."""
     lock = tomllib.loads((home / "uv.lock").read_text())
     versions = {package["name"]: package["version"] for package in lock["package"]}
-    project = tomllib.loads((home / "pyproject.toml").read_text())["project"]
-    return sorted([*project["dependencies"], *(f"{name}=={versions[name]}" for name in _ENGINES)])
+    return sorted(f"{name}=={versions[name]}" for name in _ENGINES)
+
+
+def _project(home: Path) -> dict[str, Any]:
+    project: dict[str, Any] = tomllib.loads((home / "pyproject.toml").read_text())["project"]
+    return project
 
 
 def _digest(*files: Path) -> str:

@@ -26,6 +26,9 @@ resource "aws_mwaa_environment" "this" {
   requirements_s3_path           = aws_s3_object.requirements.key
   requirements_s3_object_version = aws_s3_object.requirements.version_id
 
+  startup_script_s3_path           = aws_s3_object.startup.key
+  startup_script_s3_object_version = aws_s3_object.startup.version_id
+
   airflow_configuration_options = {
     "core.load_examples" = "False"
   }
@@ -62,7 +65,7 @@ resource "aws_mwaa_environment" "this" {
     }
   }
 
-  depends_on = [aws_iam_role_policy.this, aws_s3_object.dag]
+  depends_on = [aws_iam_role_policy.this, aws_s3_object.dag, aws_s3_object.home, aws_s3_object.settings]
 }
 
 resource "aws_security_group" "this" {

@@ -4,6 +4,8 @@
 locals {
   release = "releases/${var.release}"
   dags    = fileset(var.dags_dir, "**/*.{py,yaml}")
+  # The checkout's other folders; startup.sh puts them where Millrace looks.
+  home = "${local.release}/dags/home"
 }
 
 resource "aws_s3_object" "dag" {
@@ -35,6 +37,42 @@ resource "aws_s3_object" "requirements" {
   key         = "${local.release}/requirements.txt"
   source      = "${var.packed_dir}/requirements.txt"
   source_hash = filemd5("${var.packed_dir}/requirements.txt")
+
+  lifecycle {
+    create_before_destroy = true
+  }
+}
+
+resource "aws_s3_object" "home" {
+  for_each = fileset("${var.packed_dir}/home", "**")
+
+  bucket      = module.bucket.name
+  key         = "${local.home}/${each.key}"
+  source      = "${var.packed_dir}/home/${each.key}"
+  source_hash = filemd5("${var.packed_dir}/home/${each.key}")
+
+  lifecycle {
+    create_before_destroy = true
+  }
+}
+
+# What differs between environments: where tables, jobs and brokers are. No secret.
+resource "aws_s3_object" "settings" {
+  bucket       = module.bucket.name
+  key          = "${local.home}/infra/local.yaml"
+  content      = var.settings
+  content_type = "application/yaml"
+
+  lifecycle {
+    create_before_destroy = true
+  }
+}
+
+resource "aws_s3_object" "startup" {
+  bucket      = module.bucket.name
+  key         = "${local.release}/startup.sh"
+  source      = "${path.module}/startup.sh"
+  source_hash = filemd5("${path.module}/startup.sh")
 
   lifecycle {
     create_before_destroy = true

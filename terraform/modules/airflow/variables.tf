@@ -81,6 +81,16 @@ variable "packed_dir" {
   }
 }
 
+variable "settings" {
+  description = "What stands in infra/local.yaml there, as YAML."
+  type        = string
+
+  validation {
+    condition     = can(keys(yamldecode(var.settings)))
+    error_message = "settings are not YAML with keys; write yamlencode({ store = ... })."
+  }
+}
+
 variable "policy_arns" {
   description = "Policies that Airflow's role is given, by any name."
   type        = map(string)

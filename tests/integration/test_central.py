@@ -1,0 +1,42 @@
+"""A real cluster provisioned as the central one."""
+
+from __future__ import annotations
+
+import pytest
+
+from millrace.core.central import Central
+from millrace.core.central_rights import wanted_at_central
+from millrace.core.provision import Topic, Wanted
+from millrace.edge.central import role_settings
+from millrace.edge.errors import RefusedError
+from millrace.edge.provision import provision_site
+from tests.integration.conftest import TEMPERATURE
+
+ARN = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:ingest"
+
+
+def test_topics_and_rights_of_a_site_are_made_once_and_users_left_alone(site):
+    central = Central(bootstrap=site.spec.bootstrap, secret=ARN)
+    wanted = wanted_at_central(central, site.spec, [TEMPERATURE])
+    first = site.provision(wanted)
+    assert f"topic {site.spec.name}.temperature-data: created with 2 partitions" in first
+    assert any(line.startswith(f"right: {site.spec.name} may write topic") for line in first)
+    assert not any(line.startswith("user ") for line in first)
+    assert site.provision(wanted) == []
+
+
+def test_a_role_is_shown_without_anybody_polling(site, monkeypatch):
+    """This broker knows no roles, and says so: the token had been made and offered."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
+    shown = []
+    settings = role_settings(site.spec.bootstrap, "eu-central-1")
+    token = settings["oauth_cb"]
+    settings |= {
+        "ssl.ca.location": str(site.layout.ca),
+        "oauth_cb": lambda config: shown.append(1) or token(config),
+    }
+    wanted = Wanted(topics=(Topic(name="t", partitions=1),))
+    with pytest.raises(RefusedError, match="OAUTHBEARER"):
+        provision_site(site.spec, wanted, settings, site.password_of, timeout_s=10)
+    assert shown
