@@ -8,10 +8,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
-from millrace.core.errors import MillraceError
+from millrace.core.errors import MillraceError, TransientError
 from millrace.core.heartbeat import Heartbeat, Phase, may_beat
 from millrace.core.job import JobSpec
+from millrace.core.metrics import EVERY_S, Metrics, measures
 from millrace.core.store import SCHEME
 from millrace.state.mailbox import Mailbox
 from spark_jobs.watch import SiteWatch
@@ -28,6 +30,7 @@ class Pulse:
     job: JobSpec
     watches: list[SiteWatch]
     clock_s: Callable[[], float] = time.monotonic
+    metrics_every_s: float = EVERY_S
     _phase: Phase = Phase.STARTING
     _error: str = ""
     _alive_at_s: float = 0.0
@@ -41,6 +44,9 @@ class Pulse:
         for watch in self.watches:
             watch.start()
         threading.Thread(target=self._run, name="pulse", daemon=True).start()
+        if self.job.metrics:
+            tell = partial(self._tell, self.job.metrics)
+            threading.Thread(target=tell, name="metrics", daemon=True).start()
 
     def touch(self) -> None:
         """The main loop goes on."""
@@ -64,13 +70,30 @@ class Pulse:
 
     def _run(self) -> None:
         while not self._stopped.wait(self._interval_s):
-            quiet = timedelta(seconds=self.clock_s() - self._alive_at_s)
-            if may_beat(self._phase, quiet):
+            if self._is_alive:
                 with self._lock:
                     self._write()
 
-    def _write(self) -> None:
-        beat = Heartbeat(
+    def _tell(self, settings: Metrics) -> None:
+        """Apart from heartbeats, which do not wait for another service."""
+        from millrace.state.aws_metrics import put_measures
+
+        while not self._stopped.wait(self.metrics_every_s):
+            if not self._is_alive:
+                continue
+            now = datetime.now(UTC)
+            try:
+                put_measures(settings, self.job.pipeline, now, measures(self._beat(), now))
+            except TransientError as error:
+                log.warning("%s", error)
+
+    @property
+    def _is_alive(self) -> bool:
+        quiet = timedelta(seconds=self.clock_s() - self._alive_at_s)
+        return may_beat(self._phase, quiet)
+
+    def _beat(self) -> Heartbeat:
+        return Heartbeat(
             pipeline=self.job.pipeline,
             generation=self.job.generation,
             fingerprint=self.job.fingerprint,
@@ -79,8 +102,10 @@ class Pulse:
             sites=tuple(watch.beat() for watch in self.watches),
             error=self._error,
         )
+
+    def _write(self) -> None:
         try:
-            Mailbox(self.job.mailbox, self.job.engine.bucket).write_heartbeat(beat)
+            Mailbox(self.job.mailbox, self.job.engine.bucket).write_heartbeat(self._beat())
         except (OSError, MillraceError) as error:
             # A full disk, or a bucket that is away, ends in stale heartbeats, which supervision
             # sees; the data goes on.

@@ -15,6 +15,7 @@ from millrace.core.cluster import PORTS_NEEDED as CLUSTER_PORTS
 from millrace.core.cluster import Cluster
 from millrace.core.errors import MillraceError
 from millrace.core.layout import Layout
+from millrace.core.metrics import Metrics
 from millrace.core.model import Frozen, Name
 from millrace.core.object_store import PORTS_NEEDED
 from millrace.core.registry import Registry
@@ -57,6 +58,8 @@ class LocalSettings(Frozen):
 
     # The cluster where jobs read all sites' topics; none: they read at each site.
     central: Central | None = None
+    # Where jobs tell how they do, for alarms; none: in heartbeats alone.
+    metrics: Metrics | None = None
 
     # Whether clusters and relays run too, until `up --centre` says otherwise.
     centre: bool = False
@@ -101,6 +104,7 @@ class Settings:
                 registry=_registry(layout, local),
                 remotes=remotes,
                 central=local.central,
+                metrics=local.metrics,
                 events_site=local.events_site,
                 webhook_file=home / local.webhook_file if local.webhook_file else None,
             ),

@@ -117,6 +117,26 @@ module "identity" {
   kafka_key_arn     = module.kafka.key_arn
 }
 
+locals {
+  # What differs between environments, said once for all pipelines: infra/local.yaml.
+  settings = {
+    store = { kind = "s3", bucket = module.lake.bucket, region = local.region }
+    emr_serverless = {
+      application = module.spark.application_id
+      role        = module.identity.job_role_arns["ingest"]
+      region      = local.region
+      executors   = local.spark.executors
+      cores       = local.spark.cores
+    }
+    central = {
+      bootstrap = module.kafka.bootstrap
+      admin     = module.kafka.bootstrap_iam
+      secret    = module.kafka.secret_arns["ingest"]
+    }
+    metrics = { namespace = "Millrace", region = local.region }
+  }
+}
+
 module "airflow" {
   source = "../../modules/airflow"
 
@@ -127,6 +147,7 @@ module "airflow" {
   release           = local.plan.release
   dags_dir          = "${local.checkout}/dags"
   packed_dir        = local.packed_dir
+  settings          = yamlencode(local.settings)
   policy_arns       = { operator = module.identity.operator_policy_arn }
   vpc_id            = module.network.vpc_id
   network_cidr      = module.network.cidr

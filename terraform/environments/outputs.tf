@@ -4,21 +4,15 @@ output "sites" {
 }
 
 output "local" {
-  description = "What stands in infra/local.yaml where jobs run here."
-  value = {
-    store = { kind = "s3", bucket = module.lake.bucket, region = local.region }
-    emr_serverless = {
-      application = module.spark.application_id
-      role        = module.identity.job_role_arns["ingest"]
-      region      = local.region
-    }
-  }
+  description = "What stands in infra/local.yaml where jobs run here; Airflow has it already."
+  value       = local.settings
 }
 
 output "jobs" {
   description = "The image's repository, the role of each job, and the login that they share."
   value = {
     image      = module.spark.repository_url
+    image_tag  = local.spark.image_tag
     role_arns  = module.identity.job_role_arns
     bootstrap  = module.kafka.bootstrap
     secret_arn = module.kafka.secret_arns["ingest"]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import boto3
+from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from tests.support import wait_until
@@ -40,6 +41,8 @@ class Cloud:
             region_name=REGION,
             aws_access_key_id="test",
             aws_secret_access_key="test",
+            # Some names get a part before them, as in api.127.0.0.1, which nobody resolves.
+            config=Config(inject_host_prefix=False),
         )
 
     def bring_up(self, name: str) -> Terraform:

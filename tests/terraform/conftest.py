@@ -51,7 +51,10 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(CHECKOUT / name, folder / name, symlinks=True, ignore=_LEFT)
     for name in _COPIED_FILES:
         shutil.copy(CHECKOUT / name, folder)
-    pack(Layout(folder))
+    layout = Layout(folder)
+    pipeline = layout.pipelines / "temperature.yaml"
+    pipeline.write_text(pipeline.read_text().replace("runner: local", "runner: emr-serverless"))
+    pack(layout)
     return folder
 
 

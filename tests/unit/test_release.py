@@ -39,17 +39,38 @@ def test_another_pipeline_file_is_another_release(layout: Layout) -> None:
     assert json.loads((layout.release / "plan.json").read_text())["release"] == after
 
 
+def test_a_release_is_packed_where_its_runner_is_not_set_up(layout: Layout) -> None:
+    file = layout.pipelines / "temperature.yaml"
+    file.write_text(file.read_text().replace("runner: local", "runner: emr-serverless"))
+    assert pack(layout)
+
+
+def test_another_suite_is_another_release(layout: Layout) -> None:
+    before = pack(layout)
+    file = layout.expectations / "silver_temperature.json"
+    file.write_text(file.read_text() + "\n")
+    assert pack(layout) != before
+
+
 def test_plugins_bring_our_package(layout: Layout) -> None:
     pack(layout)
     with zipfile.ZipFile(layout.release / "plugins.zip") as archive:
         names = set(archive.namelist())
+    assert "millrace-0.1.0.dist-info/entry_points.txt" in names
     assert {"fleet_page.py", "millrace_airflow/operators.py", "millrace/core/job.py"} <= names
 
 
 def test_what_airflow_brings_is_a_range_and_the_rest_exact(layout: Layout) -> None:
     pack(layout)
-    lines = (layout.release / "requirements.txt").read_text().splitlines()
+    first, *lines = (layout.release / "requirements.txt").read_text().splitlines()
     exact = [line.partition("==")[0] for line in lines if "==" in line]
     ranges = [line.partition(">=")[0] for line in lines if "==" not in line]
-    assert exact == ["boto3", "confluent-kafka", "deltalake", "fastavro"]
+    assert first == '--constraint "/usr/local/airflow/dags/home/constraints.txt"'
+    assert exact == [
+        "aws-msk-iam-sasl-signer-python",
+        "boto3",
+        "confluent-kafka",
+        "deltalake",
+        "fastavro",
+    ]
     assert ranges == ["pydantic", "pyyaml"]

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
 
+import typer
+
+from millrace.cli.check_environment import check_environment
 from millrace.cli.output import Json, print_json, print_line
 from millrace.core.effects import Effects, effects_of
+from millrace.core.errors import MillraceError
+from millrace.core.layout import Layout
 from millrace.core.provision import EVENTS
 from millrace.core.relay_references import relay_targets
 from millrace.settings import Settings
@@ -19,15 +26,34 @@ from millrace.specs.loader import (
 )
 from millrace.specs.refining import check_quality
 
+Environment = Annotated[
+    str | None,
+    typer.Option(help="Does what Terraform brought up there hold all that the pipelines need?"),
+]
+Outputs = Annotated[
+    Path | None,
+    typer.Option(help="What 'terraform output -json' said there; without it, it is asked now."),
+]
 
-def check(*, as_json: Json = False) -> None:
+
+def check(
+    *, environment: Environment = None, outputs: Outputs = None, as_json: Json = False
+) -> None:
     """Validate all files below dags, and suites, and say what each would create.
 
     Starts nothing and changes nothing. Exit code 2 when something is wrong; every error names
     the file, the line, the value, and what to write instead.
     """
-    settings = Settings.from_env(os.environ)
-    layout = settings.layout
+    layout = Settings.from_env(os.environ).layout
+    if environment:
+        check_environment(layout, environment, outputs, as_json=as_json)
+    elif outputs:
+        raise MillraceError(f"--outputs {outputs} is of an environment; add --environment NAME")
+    else:
+        _check_here(layout, as_json=as_json)
+
+
+def _check_here(layout: Layout, *, as_json: bool) -> None:
     pipelines, sites = load_pipelines(layout), load_sites(layout)
     events = load_events_site(layout)
     clusters, relays = load_clusters(layout), load_relays(layout)

@@ -11,6 +11,7 @@ from millrace.cli.backfill import backfill
 from millrace.cli.check import check
 from millrace.cli.client import client
 from millrace.cli.command import command
+from millrace.cli.cost import cost
 from millrace.cli.incident import incident
 from millrace.cli.maintain import maintain
 from millrace.cli.quality import quality
@@ -37,6 +38,7 @@ for one in (
     check,
     client,
     command,
+    cost,
     tail,
     simulate,
     replay,

@@ -10,6 +10,7 @@ from millrace.core.model import Frozen
 from millrace.core.relay import check_pattern
 from millrace.core.site import check_bootstrap
 
+TOPICS = "{site}.{topic}"
 # A user's name and password: a secret of AWS's Secrets Manager.
 SecretArn = Annotated[
     str, Field(pattern=r"^arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:\d{12}:secret:\S+$")
@@ -21,7 +22,7 @@ class Central(Frozen):
 
     bootstrap: Annotated[str, AfterValidator(check_bootstrap)]
     # What relays call a site's topic there.
-    topics: Annotated[str, AfterValidator(check_pattern)] = "{site}.{topic}"
+    topics: Annotated[str, AfterValidator(check_pattern)] = TOPICS
     # The login of jobs.
     secret: SecretArn
     # Where administrators show a role; none: topics and rights there are somebody else's to make.

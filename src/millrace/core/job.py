@@ -16,6 +16,7 @@ from millrace.core.kafka_client import (
     librdkafka_settings,
 )
 from millrace.core.layout import Layout
+from millrace.core.metrics import Metrics
 from millrace.core.model import Frozen
 from millrace.core.pipeline import PipelineSpec
 from millrace.core.provision import INGEST
@@ -59,6 +60,8 @@ class JobSpec(Frozen):
     mailbox: str
     generations_dir: str
     engine: EngineSpec
+    # None: nobody but supervision asks how it does.
+    metrics: Metrics | None = None
 
 
 def plan_ingest(
@@ -79,6 +82,7 @@ def plan_ingest(
         mailbox=layout.mailbox(pipeline),
         generations_dir=layout.generations(pipeline.name),
         engine=plan_engine(pipeline, layout),
+        metrics=layout.metrics,
     )
     return job.model_copy(update={"fingerprint": fingerprint(job)})
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from millrace.core.central import Central
 from millrace.core.cluster import Cluster
 from millrace.core.engine import Tables
+from millrace.core.metrics import Metrics
 from millrace.core.pipeline import PipelineSpec
 from millrace.core.registry import NAME as REGISTRY
 from millrace.core.registry import Registry
@@ -26,6 +27,8 @@ class Layout:
     cluster: Cluster | None = None
     # Where jobs read what relays brought; none: at each site.
     central: Central | None = None
+    # Where jobs tell how they do, for alarms; none: in heartbeats alone.
+    metrics: Metrics | None = None
     # The schema registry on this machine; none: schemas are files alone.
     registry: Registry | None = None
     # Where jobs may run but on this machine.
@@ -133,6 +136,10 @@ class Layout:
     def environments(self) -> Path:
         """What Terraform may bring up, a folder each."""
         return self.home / "terraform" / "environments"
+
+    @property
+    def prices(self) -> Path:
+        return self.home / "terraform" / "prices.yaml"
 
     def infrastructure(self, environment: str) -> Path:
         """A folder for each run of Terraform: what was agreed to, its logs, how it ended."""

@@ -41,9 +41,12 @@ def check_pipelines(pipelines: Sequence[PipelineSpec], sites: Sequence[SiteSpec]
 
 
 def check_runners(
-    pipelines: Sequence[PipelineSpec], installed: Collection[str], layout: Layout
+    pipelines: Sequence[PipelineSpec], installed: Collection[str], layout: Layout | None
 ) -> list[Problem]:
-    """A runner that nobody installed, or one that cannot work as things are set up."""
+    """A runner that nobody installed, or one that cannot work as things are set up.
+
+    Without a layout: they run elsewhere, where things are set up otherwise.
+    """
     problems = []
     for index, pipeline in enumerate(pipelines):
         text = _runner_problem(pipeline, installed, layout)
@@ -53,11 +56,11 @@ def check_runners(
 
 
 def _runner_problem(
-    pipeline: PipelineSpec, installed: Collection[str], layout: Layout
+    pipeline: PipelineSpec, installed: Collection[str], layout: Layout | None
 ) -> str | None:
     if pipeline.runner not in installed:
         return describe_unknown_runner(pipeline.runner, installed)
-    if not pipeline.is_remote:
+    if layout is None or not pipeline.is_remote:
         return None
     return unfit_for(pipeline.runner, layout)
 

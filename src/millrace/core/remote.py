@@ -25,7 +25,9 @@ def plan_for_runner(
     settings = layout.remotes.of(pipeline.runner)
     if settings is None:
         return plan_ingest(pipeline, sites, layout, refine)
-    there = Layout(settings.home, bucket=layout.bucket, central=layout.central)
+    there = Layout(
+        settings.home, bucket=layout.bucket, central=layout.central, metrics=layout.metrics
+    )
     job = plan_ingest(pipeline, sites, there, refine)
     engine = job.engine.model_copy(update={"is_submitted": True})
     job = job.model_copy(update={"engine": engine, "fingerprint": ""})

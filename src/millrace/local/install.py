@@ -34,6 +34,8 @@ _EXTRAS = {
     "terraform": "what stands for AWS in tests",
     "airflow-3.0": "the oldest Airflow we run on",
 }
+# AWS's managed Airflow has this Python, whatever this machine has.
+_MANAGED_PYTHON = "3.12"
 
 
 class StepError(Exception):
@@ -77,6 +79,7 @@ def _run_all(dev: bool, extras: list[str]) -> None:
             _sync(f".venv-{extra}", [extra.replace(".", "-")], dev, _EXTRAS[extra])
         if "terraform" in extras:
             _install_checkov()
+            _install_managed_airflow()
     finally:
         jars.join()
     if failures:
@@ -126,7 +129,30 @@ def _install_checkov() -> None:
     _install_apart("checkov", f"checkov=={CHECKOV_VERSION}", "checkov")
 
 
-def _sync(environment: str, groups: list[str], dev: bool, title: str) -> None:
+def _install_managed_airflow() -> None:
+    python = _find_python(_MANAGED_PYTHON)
+    title = f"Airflow as AWS manages it, on Python {_MANAGED_PYTHON}"
+    _sync(".venv-mwaa", ["airflow-3-0"], False, title, python, "--no-install-project")
+
+
+def _find_python(version: str) -> str:
+    """One that runs: on the PATH, or pyenv's; else uv gets it, where it may."""
+    pyenv = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python{version}"))
+    on_path = shutil.which(f"python{version}")
+    for found in (*([on_path] if on_path else []), *map(str, pyenv)):
+        if subprocess.run([found, "-V"], capture_output=True, check=False).returncode == 0:
+            return found
+    return version
+
+
+def _sync(
+    environment: str,
+    groups: list[str],
+    dev: bool,
+    title: str,
+    interpreter: str = sys.executable,
+    *options: str,
+) -> None:
     wanted = [*groups, "dev"] if dev else groups
     flags = [flag for group in wanted for flag in ("--group", group)]
     keep = [] if dev else ["--inexact"]  # what tests installed may stay
@@ -138,6 +164,7 @@ def _sync(environment: str, groups: list[str], dev: bool, title: str) -> None:
         "--compile-bytecode",
         *keep,
         *flags,
+        *options,
     ]
     python = HOME / environment / "bin" / "python"
     sources = _digest(HOME / "uv.lock", HOME / "pyproject.toml") + "+".join(wanted)
@@ -149,7 +176,7 @@ def _sync(environment: str, groups: list[str], dev: bool, title: str) -> None:
         stamp,
         sources,
         python,
-        lambda: _call([*command, "--python", sys.executable], UV_PROJECT_ENVIRONMENT=environment),
+        lambda: _call([*command, "--python", interpreter], UV_PROJECT_ENVIRONMENT=environment),
     )
 
 

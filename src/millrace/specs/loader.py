@@ -67,10 +67,10 @@ def load_events_site(layout: Layout) -> SiteSpec | None:
     return sites[layout.events_site]
 
 
-def load_pipelines(layout: Layout) -> list[PipelineSpec]:
-    """All pipelines, each naming only sites that exist."""
+def load_pipelines(layout: Layout, *, run_here: bool = True) -> list[PipelineSpec]:
+    """All pipelines, each naming only sites that exist, and a runner that is set up here."""
     documents, pipelines = _load_folder(layout.pipelines, PipelineSpec)
-    _raise_all(documents, _check(pipelines, layout))
+    _raise_all(documents, _check(pipelines, layout, run_here=run_here))
     return pipelines
 
 
@@ -82,10 +82,12 @@ def load_pipeline(layout: Layout, file: Path) -> PipelineSpec:
     return pipeline
 
 
-def _check(pipelines: list[PipelineSpec], layout: Layout) -> list[Problem]:
+def _check(
+    pipelines: list[PipelineSpec], layout: Layout, *, run_here: bool = True
+) -> list[Problem]:
     return [
         *check_pipelines(pipelines, load_sites(layout)),
-        *check_runners(pipelines, installed_runners(), layout),
+        *check_runners(pipelines, installed_runners(), layout if run_here else None),
     ]
 
 

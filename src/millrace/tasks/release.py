@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+import tempfile
 import tomllib
 import zipfile
 from importlib.metadata import version
@@ -16,7 +17,7 @@ from millrace.specs.loader import load_pipelines, load_sites
 from millrace.specs.refining import check_quality
 
 # What plugins import beside the package's own dependencies.
-_ENGINES = ("boto3", "deltalake", "fastavro")
+_ENGINES = ("aws-msk-iam-sasl-signer-python", "boto3", "deltalake", "fastavro")
 _LEFT = "__pycache__"
 # Of the checkout, what DAGs read beside dags.
 _HOME = ("expectations", "schemas")
@@ -28,18 +29,28 @@ _MOMENT = (1980, 1, 1, 0, 0, 0)
 
 def pack(layout: Layout) -> str:
     """Returns the release: the version, and a digest of all that Airflow will run."""
-    pipelines, sites = load_pipelines(layout), load_sites(layout)
+    return _pack(layout, layout.release)
+
+
+def name_release(layout: Layout) -> str:
+    """What `pack` would return; nothing is kept."""
+    with tempfile.TemporaryDirectory() as folder:
+        return _pack(layout, Path(folder) / "release")
+
+
+def _pack(layout: Layout, target: Path) -> str:
+    pipelines, sites = load_pipelines(layout, run_here=False), load_sites(layout)
     check_quality(layout, pipelines)
-    shutil.rmtree(layout.release, ignore_errors=True)
-    layout.release.mkdir(parents=True)
-    plugins, requirements = layout.release / "plugins.zip", layout.release / "requirements.txt"
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(parents=True)
+    plugins, requirements = target / "plugins.zip", target / "requirements.txt"
     _zip(plugins, layout)
-    home = _pack_home(layout)
+    home = _pack_home(layout, target)
     _write_requirements(requirements, home / "constraints.txt", layout.home)
     packed = (plugins, requirements, *_files(home), *_files(layout.dags))
     name = f"{version('millrace')}-{_digest(*packed)}"
     plan = plan_cloud(name, pipelines, sites)
-    (layout.release / "plan.json").write_text(plan.model_dump_json(indent=2))
+    (target / "plan.json").write_text(plan.model_dump_json(indent=2))
     return name
 
 
@@ -71,8 +82,8 @@ def _installed(home: Path) -> dict[str, str]:
     }
 
 
-def _pack_home(layout: Layout) -> Path:
-    home = layout.release / "home"
+def _pack_home(layout: Layout, target: Path) -> Path:
+    home = target / "home"
     for name in _HOME:
         shutil.copytree(layout.home / name, home / name, ignore=shutil.ignore_patterns(_LEFT))
     return home

@@ -28,7 +28,11 @@ locals {
   spark = {
     # null until the first image was pushed.
     image_tag = null
-    maximum   = { cpu = 16, memory_gb = 64, disk_gb = 200 }
+    # Of each job.
+    executors = 2
+    cores     = 1
+    # Of all jobs together.
+    maximum = { cpu = 16, memory_gb = 64, disk_gb = 200 }
   }
 
   airflow = {

@@ -28,7 +28,11 @@ locals {
   spark = {
     # null until the first image was pushed.
     image_tag = null
-    maximum   = { cpu = 64, memory_gb = 256, disk_gb = 1000 }
+    # Of each job.
+    executors = 4
+    cores     = 2
+    # Of all jobs together.
+    maximum = { cpu = 64, memory_gb = 256, disk_gb = 1000 }
   }
 
   airflow = {

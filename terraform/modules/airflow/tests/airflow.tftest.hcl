@@ -8,6 +8,7 @@ variables {
   release           = "0.1.0"
   dags_dir          = "./tests/dags"
   packed_dir        = "./tests/packed"
+  settings          = "store: {kind: s3}"
   vpc_id            = "vpc-1"
   network_cidr      = "10.40.0.0/16"
   subnet_ids        = ["subnet-a", "subnet-b", "subnet-c"]
@@ -24,6 +25,26 @@ run "reads_its_release_alone" {
   assert {
     condition     = aws_mwaa_environment.this.plugins_s3_path == "releases/0.1.0/plugins.zip"
     error_message = "plugins are of the same release"
+  }
+}
+
+run "settings_and_startup_are_of_the_same_release" {
+  assert {
+    condition     = aws_s3_object.settings.key == "releases/0.1.0/dags/home/infra/local.yaml" && aws_mwaa_environment.this.startup_script_s3_path == "releases/0.1.0/startup.sh"
+    error_message = "Airflow finds its settings, and what links them"
+  }
+
+  assert {
+    condition     = aws_s3_object.home["schemas/1-heat.avsc"].key == "releases/0.1.0/dags/home/schemas/1-heat.avsc"
+    error_message = "what DAGs read comes along"
+  }
+}
+
+run "reject_settings_that_are_no_yaml" {
+  command         = plan
+  expect_failures = [var.settings]
+  variables {
+    settings = "store"
   }
 }
 

@@ -1,4 +1,4 @@
-"""EMR Serverless: release labels of Spark's own line, and settings that moto drops."""
+"""EMR Serverless: release labels of Spark's own line, what moto drops, and an empty list."""
 
 from __future__ import annotations
 
@@ -31,6 +31,8 @@ def apply() -> None:
         application = create(self, **known)
         # moto says STARTED at once, and the provider waits for CREATED.
         application.release_label, application.state = label, "CREATED"
+        # One without a run is not one that is not there.
+        self.job_runs[application.id] = []
         return application
 
     def create_application_response(self: EMRServerlessResponse) -> Any:

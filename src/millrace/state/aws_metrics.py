@@ -1,0 +1,44 @@
+"""A job's measures in AWS's CloudWatch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+from millrace.core.errors import TransientError
+from millrace.core.metrics import DIMENSION, Metrics
+from millrace.state.login import PATIENCE
+
+
+def put_measures(
+    settings: Metrics, pipeline: str, at: datetime, measures: Mapping[str, float]
+) -> None:
+    data = [
+        {
+            "MetricName": name,
+            "Dimensions": [{"Name": DIMENSION, "Value": pipeline}],
+            "Timestamp": at,
+            "Value": value,
+            "Unit": "Seconds",
+        }
+        for name, value in measures.items()
+    ]
+    try:
+        _client(settings.region).put_metric_data(Namespace=settings.namespace, MetricData=data)
+    except (BotoCoreError, ClientError) as error:
+        raise TransientError(
+            f"metrics of {settings.namespace}: {error}; the job's role has to be allowed"
+            " cloudwatch:PutMetricData in this namespace"
+        ) from error
+
+
+@cache
+def _client(region: str) -> Any:
+    """Threads may share it."""
+    return boto3.Session().client("cloudwatch", region_name=region, config=Config(**PATIENCE))

@@ -1,0 +1,149 @@
+"""What a job tells of itself to whoever raises alarms."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from millrace.core.engine import EngineSpec, Tables
+from millrace.core.errors import TransientError
+from millrace.core.heartbeat import Heartbeat, PartitionLag, Phase, SiteBeat
+from millrace.core.job import JobSpec
+from millrace.core.metrics import Metrics, measures
+from millrace.state.aws_metrics import put_measures
+from spark_jobs.pulse import Pulse
+from tests.support import wait_until
+
+NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
+SETTINGS = Metrics(region="eu-central-1")
+
+
+def beat(waits_s: float | None, batch_s: float | None) -> Heartbeat:
+    """A message that waits for so long, and a last batch so long ago."""
+    oldest = None if waits_s is None else NOW - timedelta(seconds=waits_s)
+    part = PartitionLag(
+        topic="t", partition=0, position=7, end=7 if oldest is None else 9, oldest_waiting=oldest
+    )
+    last = None if batch_s is None else NOW - timedelta(seconds=batch_s)
+    site = SiteBeat(
+        site="plant-a",
+        batch=1,
+        rows_per_s=1,
+        rows_total=7,
+        last_batch_at=last,
+        reachable=True,
+        partitions=(part,),
+    )
+    return Heartbeat(
+        pipeline="heat", generation=1, fingerprint="f", phase=Phase.RUNNING, at=NOW, sites=(site,)
+    )
+
+
+@pytest.mark.parametrize(
+    ("waits_s", "batch_s", "told"),
+    [
+        (30, 90, {"lag_s": 30, "batch_age_s": 90}),
+        (30, None, {"lag_s": 30, "batch_age_s": 0}),
+        (None, 90, {"lag_s": 0, "batch_age_s": 0}),
+    ],
+    ids=["behind", "before its first batch", "nothing sent for a while"],
+)
+def test_a_batch_is_old_only_while_something_waits(waits_s, batch_s, told) -> None:
+    assert measures(beat(waits_s, batch_s), NOW) == told
+
+
+@pytest.fixture
+def _keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
+
+
+@pytest.mark.usefixtures("_keys")
+@mock_aws
+def test_a_measure_is_found_by_its_pipeline() -> None:
+    now = datetime.now(UTC)
+    put_measures(SETTINGS, "heat", now, {"lag_s": 30.0})
+    assert _maximum("lag_s", now) == 30
+
+
+@pytest.mark.usefixtures("_keys")
+@mock_aws
+def test_a_job_tells_while_it_goes_on_and_no_longer(tmp_path: Path) -> None:
+    now_s = 0.0
+    pulse = Pulse(_job(tmp_path), [], clock_s=lambda: now_s, metrics_every_s=0.02)
+    pulse.say(Phase.RUNNING)
+    pulse.start()
+    try:
+        wait_until(lambda: _count() > 1)
+        now_s = 1_000.0
+        wait_until(_is_silent)
+    finally:
+        pulse.stop()
+
+
+def test_a_region_that_is_none_is_refused() -> None:
+    with pytest.raises(ValueError, match="region"):
+        Metrics(region="europe")
+
+
+def test_a_service_that_is_away_may_be_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nowhere")
+    with pytest.raises(TransientError, match="cloudwatch:PutMetricData"):
+        put_measures(Metrics(region="eu-north-1"), "heat", NOW, {"lag_s": 1.0})
+
+
+def _maximum(name: str, now: datetime) -> float:
+    found = boto3.client("cloudwatch", region_name="eu-central-1").get_metric_statistics(
+        Namespace="Millrace",
+        MetricName=name,
+        Dimensions=[{"Name": "pipeline", "Value": "heat"}],
+        StartTime=now - timedelta(minutes=1),
+        EndTime=now + timedelta(minutes=1),
+        Period=60,
+        Statistics=["Maximum"],
+    )
+    return float(max(point["Maximum"] for point in found["Datapoints"]))
+
+
+def _count() -> float:
+    now = datetime.now(UTC)
+    found = boto3.client("cloudwatch", region_name="eu-central-1").get_metric_statistics(
+        Namespace="Millrace",
+        MetricName="lag_s",
+        Dimensions=[{"Name": "pipeline", "Value": "heat"}],
+        StartTime=now - timedelta(minutes=5),
+        EndTime=now + timedelta(minutes=1),
+        Period=600,
+        Statistics=["SampleCount"],
+    )
+    return sum(point["SampleCount"] for point in found["Datapoints"])
+
+
+def _is_silent() -> bool:
+    """Nothing came in ten times the pause between two."""
+    before = _count()
+    deadline = datetime.now(UTC) + timedelta(seconds=0.2)
+    wait_until(lambda: datetime.now(UTC) > deadline)
+    return _count() == before
+
+
+def _job(folder: Path) -> JobSpec:
+    return JobSpec(
+        pipeline="heat",
+        entry_point="spark_jobs.ingest",
+        inputs=(),
+        tables=Tables(bronze="b", silver="s", quarantine="q"),
+        trigger_s=1,
+        rows_per_batch=1,
+        mailbox=str(folder),
+        generations_dir=str(folder),
+        engine=EngineSpec(memory="64m", class_path=()),
+        metrics=SETTINGS,
+    )
