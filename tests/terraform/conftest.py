@@ -10,6 +10,7 @@ import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +19,7 @@ from millrace.tasks.release import pack
 from tests.support import free_ports, wait_until
 from tests.terraform.cloud import REGION, Cloud
 from tests.terraform.tool import (
+    FIGURES,
     Terraform,
     UnfitError,
     check_terraform,
@@ -32,6 +34,7 @@ MODULES = sorted(
 # What the environments read.
 _COPIED = ("terraform", "dags", "schemas", "plugins", "src", "expectations")
 _COPIED_FILES = ("pyproject.toml", "uv.lock")
+_TOLD = ("apply", "destroy", "plan")
 _LEFT = shutil.ignore_patterns(".terraform", ".terraform.lock.hcl", "__pycache__", "*.tfstate*")
 
 
@@ -41,6 +44,18 @@ def pytest_sessionstart() -> None:
         find_tflint()
     except UnfitError as error:
         pytest.exit(str(error), returncode=3)
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """What terraform/README.md states."""
+    shown = [one for one in FIGURES if one.command in _TOLD and one.counts]
+    if shown:
+        terminalreporter.section("what Terraform took")
+    for one in shown:
+        where = "/".join(one.folder.parts[one.folder.parts.index("terraform") + 1 :])
+        terminalreporter.write_line(
+            f"{where:<18} {one.command:<8} {one.seconds:5.0f} s {one.peak_mb:5.0f} MB  {one.counts}"
+        )
 
 
 @pytest.fixture(scope="session")

@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from millrace.core import bronze
+from millrace.core.central import Central
+from millrace.core.central_rights import wanted_at_central
+from millrace.core.cloud_check import Asked, find_gaps
+from millrace.core.heartbeat import Heartbeat, Phase
+from millrace.core.layout import Layout
+from millrace.core.metrics import DIMENSION, Metrics, measures
 from millrace.core.provision import Acl, Operation, Resource
 from millrace.core.remote_settings import EmrServerlessSettings
 from millrace.core.store import RemoteStore
+from millrace.specs.loader import load_pipelines, load_sites
+from millrace.tasks.release import name_release
+from millrace.tasks.terraform_outputs import read_outputs
 from tests.terraform.cloud import Cloud
 from tests.terraform.conftest import CHECKOUT
 from tests.terraform.tool import Terraform
 
 NAME = "millrace-dev"
+BEAT = Heartbeat(
+    pipeline="any", generation=1, fingerprint="", phase=Phase.RUNNING, at=datetime.now(UTC)
+)
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +81,33 @@ def test_a_runner_is_told_what_it_asks_for(told: dict[str, Any]) -> None:
     assert store.bucket.startswith("millrace-dev-lake-")
 
 
+def test_all_that_pipelines_need_is_there_but_the_image(
+    cloud: Cloud, dev: Terraform, tmp_path: Path
+) -> None:
+    file, layout = tmp_path / "told.json", Layout(cloud.copy)
+    file.write_text(dev("output", "-json"))
+    asked = Asked(
+        environment="dev",
+        release=name_release(layout),
+        pipelines=tuple(load_pipelines(layout, run_here=False)),
+        sites=tuple(load_sites(layout)),
+    )
+    gaps = find_gaps(asked, read_outputs(layout, "dev", file))
+    assert [gap.what for gap in gaps] == ["jobs have no image"]
+
+
+def test_a_sites_rights_are_what_airflow_would_make(cloud: Cloud, told: dict[str, Any]) -> None:
+    layout, central = Layout(cloud.copy), Central.model_validate(told["local"]["central"])
+    pipelines = load_pipelines(layout, run_here=False)
+    for site in load_sites(layout):
+        wanted = wanted_at_central(central, site, pipelines)
+        bundle = told["sites"][site.name]
+        assert {Acl.model_validate(acl) for acl in bundle["acls"]} == {
+            acl for acl in wanted.acls if acl.user == site.name
+        }
+        assert bundle["topics"] == [topic.name for topic in wanted.topics]
+
+
 def test_jobs_run_where_brokers_are(cloud: Cloud, told: dict[str, Any]) -> None:
     spark = cloud.client("emr-serverless")
     network = spark.get_application(applicationId=told["local"]["emr_serverless"]["application"])[
@@ -106,6 +147,11 @@ def test_every_alarm_is_told_and_watches_what_is_there(cloud: Cloud, told: dict[
         f"{NAME}-failed-jobs",
     }
     assert all(alarm["AlarmActions"] == topics for alarm in alarms)
+    of_pipelines = [one for one in alarms if one["Dimensions"][0]["Name"] == DIMENSION]
+    metrics = Metrics.model_validate(told["local"]["metrics"])
+    assert {(one["Namespace"], one["MetricName"]) for one in of_pipelines} == {
+        (metrics.namespace, name) for name in measures(BEAT, BEAT.at)
+    }
     watched = {d["Value"] for alarm in alarms for d in alarm["Dimensions"]}
     assert {"temperature", told["local"]["emr_serverless"]["application"], NAME} <= watched
 

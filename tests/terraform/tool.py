@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
+import tempfile
 import threading
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 _PROVIDER = "hashicorp/aws/5.100.0"
 _MIRROR = "TERRAFORM_MIRROR"
@@ -22,6 +25,27 @@ _ONE_AT_A_TIME = threading.Lock()
 _PLAIN = {"TF_IN_AUTOMATION": "1", "TF_CLI_ARGS": "-no-color"}
 NOTHING_TO_DO, CHANGES = 0, 2
 Done = subprocess.CompletedProcess[str]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """What one call took; `peak_mb` is of Terraform or of the provider, whichever had more."""
+
+    folder: Path
+    command: str
+    said: str
+    seconds: float
+    peak_mb: float
+
+    @property
+    def counts(self) -> str:
+        found = _COUNTS.findall(self.said)
+        return found[-1] if found else "nothing to change" if "No changes." in self.said else ""
+
+
+# Of this run, for who reads its end.
+FIGURES: list[Figure] = []
+_COUNTS = re.compile(r"(?:Plan|complete!.*?): (\d+ .*?)\.?$", re.MULTILINE)
 
 
 class UnfitError(Exception):
@@ -111,19 +135,37 @@ class Terraform:
         return {name: value["value"] for name, value in told.items()}
 
     def run(self, *arguments: str, allowed: tuple[int, ...] = (0,)) -> Done:
-        done = subprocess.run(
-            ["terraform", *arguments],  # noqa: S607 - from the PATH
-            cwd=self.folder,
-            env={**_clean(os.environ), **self.environment, **_PLAIN},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=_LIMIT_S,
-        )
+        done = self._measured(arguments)
         if done.returncode not in allowed:
             words = f"{done.stdout[-6000:]}\n{done.stderr}"
             raise FailedError(f"terraform {' '.join(arguments)} in {self.folder}:\n{words}")
         return done
+
+    def _measured(self, arguments: tuple[str, ...]) -> Done:
+        began_s = time.monotonic()
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            process = subprocess.Popen(
+                ["terraform", *arguments],  # noqa: S607 - from the PATH
+                cwd=self.folder,
+                env={**_clean(os.environ), **self.environment, **_PLAIN},
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+            )
+            limit = threading.Timer(_LIMIT_S, process.kill)
+            limit.start()
+            _, status, used = os.wait4(process.pid, 0)
+            limit.cancel()
+            process.returncode = os.waitstatus_to_exitcode(status)
+            said = [_read(file) for file in (out, err)]
+        seconds = time.monotonic() - began_s
+        FIGURES.append(Figure(self.folder, arguments[0], said[0], seconds, used.ru_maxrss / 1024))
+        return Done(arguments, process.returncode, *said)
+
+
+def _read(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode(errors="replace")
 
 
 def _clean(environment: Mapping[str, str]) -> dict[str, str]:

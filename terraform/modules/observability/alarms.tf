@@ -1,4 +1,4 @@
-# Jobs and supervision tell `lag_s` and `batch_age_s` of each pipeline under the namespace Millrace.
+# Jobs tell `lag_s` and `batch_age_s` of each pipeline under the namespace Millrace.
 # Silence counts as unwell: who does not tell may be dead.
 
 locals {
@@ -7,7 +7,7 @@ locals {
       metric = "lag_s", pipeline = name, limit = limits.max_lag_s, text = "Its oldest message waits for longer than ${limits.max_lag_s} s"
     } },
     { for name, limits in var.pipelines : "${name}-freshness" => {
-      metric = "batch_age_s", pipeline = name, limit = limits.stale_after_s, text = "Its last batch is older than ${limits.stale_after_s} s"
+      metric = "batch_age_s", pipeline = name, limit = limits.stale_after_s, text = "Messages wait, and its last batch is older than ${limits.stale_after_s} s"
     } },
   )
 
