@@ -6,7 +6,6 @@ import logging
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import TypeVar
 
 from pyspark.sql import SparkSession
@@ -15,6 +14,7 @@ from millrace.core.errors import MillraceError
 from millrace.core.model import Frozen
 from millrace.core.task import TaskSpec
 from millrace.state.files import write_atomic
+from millrace.state.task_folder import brought_here
 from spark_jobs.session import build_session
 
 log = logging.getLogger("millrace.task")
@@ -29,9 +29,13 @@ def say(line: str) -> None:
 
 
 def run_task(model: type[Task], work: Callable[[SparkSession, Task], Frozen]) -> int:
-    """The whole life of a task; returns its exit code. The task's file is the first argument."""
+    """The whole life of a task; returns its exit code. Its arguments are those of `read_spec`."""
     log_to_stderr()
-    task = model.model_validate_json(Path(sys.argv[1]).read_text())
+    with brought_here(sys.argv[1:]) as text:
+        return _run(model.model_validate_json(text), work)
+
+
+def _run(task: Task, work: Callable[[SparkSession, Task], Frozen]) -> int:
     try:
         session = build_session(f"{task.pipeline}-{task.folder.name}", task.engine)
         try:

@@ -124,6 +124,7 @@ locals {
     emr_serverless = {
       application = module.spark.application_id
       role        = module.identity.job_role_arns["ingest"]
+      roles       = module.identity.job_role_arns
       region      = local.region
       executors   = local.spark.executors
       cores       = local.spark.cores

@@ -118,13 +118,14 @@ class _Response(EMRServerlessResponse):
         request, token = json.loads(self.body), self._get_param("clientToken")
         if token in self.runs.requests:
             return self._again(request, token)
-        if request.get("mode") != "STREAMING":
-            raise ValidationException("these tests are of streaming jobs")
-        if not 1 <= request["retryPolicy"]["maxFailedAttemptsPerHour"] <= 10:
-            raise ValidationException("maxFailedAttemptsPerHour must be between 1 and 10")
+        mode = request.get("mode", "BATCH")
+        if mode == "STREAMING":
+            _check_retries(request)
+        if not 1 <= len(token) <= 64:
+            raise ValidationException("clientToken: 1 to 64 characters")
         answer = super().start_job_run()
         run = self.runs.backend.job_runs[self._get_param("applicationId")][-1]
-        run.mode, run.state = "STREAMING", "SUBMITTED"
+        run.mode, run.state = mode, "SUBMITTED"
         run.created_by = f"arn:aws:iam::{ACCOUNT}:user/airflow"
         self.runs.requests[token] = (request, run.id)
         self.runs.start(run)
@@ -160,3 +161,8 @@ class _Response(EMRServerlessResponse):
     def _refresh(self) -> None:
         for run in self.runs.backend.job_runs.get(self._get_param("applicationId"), []):
             self.runs.refresh(run)
+
+
+def _check_retries(request: dict[str, Any]) -> None:
+    if not 1 <= request["retryPolicy"]["maxFailedAttemptsPerHour"] <= 10:
+        raise ValidationException("maxFailedAttemptsPerHour must be between 1 and 10")

@@ -19,10 +19,17 @@ from millrace.core.errors import (
 from millrace.core.job import JobSpec, JobState
 from millrace.core.layout import Layout
 from millrace.core.pipeline import PipelineSpec
-from millrace.core.remote import RunNames, plan_for_runner, unfit_for
+from millrace.core.remote import (
+    RunNames,
+    engine_for_task,
+    plan_for_runner,
+    plan_for_task,
+    unfit_for,
+)
 from millrace.core.remote_settings import EmrServerlessSettings, KubernetesSettings, Remotes
 from millrace.core.site import SiteSpec
 from millrace.core.store import Bucket
+from millrace.core.task import TaskSpec
 
 BUCKET = Bucket(name="plant-data", prefix="millrace", region="eu-central-1")
 EMR = EmrServerlessSettings(
@@ -277,3 +284,34 @@ def test_where_a_remote_runner_cannot_work_the_way_out_is_told(
     problem = unfit_for("emr-serverless", layout)
     assert (problem is None) == (says is None)
     assert (says or "") in (problem or "")
+
+
+def test_a_task_runs_once_with_its_own_role_where_its_files_are() -> None:
+    role = "arn:aws:iam::123456789012:role/maintain"
+    settings = EMR.model_copy(update={"roles": {"maintain": role}})
+    planned = plan_for_task(pipeline("emr-serverless"), [SITE], LAYOUT, None)
+    folder = Path("/airflow/var/jobs/temperature/tasks/20260101T000000.000-maintain")
+    task = TaskSpec(pipeline="p" * 48, engine=planned.engine, tables=planned.tables, folder=folder)
+    place = f"{BUCKET.uri}/jobs/temperature/tasks/{folder.name}"
+    made = emr_serverless.task_request(task, "spark_jobs.maintain", place, settings, BUCKET)
+    submit = made["jobDriver"]["sparkSubmit"]
+    assert (made["executionRoleArn"], len(made["clientToken"])) == (role, 40)
+    assert not {"mode", "retryPolicy"} & set(made)
+    assert submit["entryPoint"] == "local:///opt/millrace/spark_jobs/maintain.py"
+    assert submit["entryPointArguments"][0] == f"{place}/task.json"
+    other = emr_serverless.task_request(task, "spark_jobs.replay", place, settings, BUCKET)
+    assert other["executionRoleArn"] == EMR.role
+
+
+@pytest.mark.parametrize(
+    ("runner", "jars", "submitted"),
+    [
+        ("emr-serverless", "/opt/millrace/.jars/spark", True),
+        ("kubernetes", "/airflow/.jars/spark", False),
+        ("local", "/airflow/.jars/spark", False),
+    ],
+)
+def test_a_task_runs_where_its_runner_runs_tasks(runner: str, jars: str, submitted: bool) -> None:
+    planned = plan_for_task(pipeline(runner), [SITE], LAYOUT, None).engine
+    for engine in (planned, engine_for_task(pipeline(runner), LAYOUT)):
+        assert (str(engine.class_path[0]), engine.is_submitted) == (jars, submitted)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
+from millrace.core.engine import EngineSpec
 from millrace.core.errors import (
     GenerationTakenError,
     MillraceError,
@@ -11,14 +13,16 @@ from millrace.core.errors import (
     RunnerUnreachableError,
 )
 from millrace.core.job import JobSpec, JobState
-from millrace.core.remote import arguments, launch_settings, main_file, names_of
+from millrace.core.remote import arguments, file_of, launch_settings, main_file, names_of
 from millrace.core.remote_settings import EmrServerlessSettings
 from millrace.core.store import SCHEME, Bucket
+from millrace.core.task import TaskSpec
 
 LIVE_STATES = ("SUBMITTED", "PENDING", "SCHEDULED", "QUEUED", "RUNNING", "CANCELLING")
 # What CancelJobRun takes.
 _GRACE_S = range(15, 1801)
 _SERVERS_FAULT = 500
+_TOKEN = 40
 _PATIENCE = ("ThrottlingException", "TooManyRequestsException", "ServiceQuotaExceededException")
 _DENIED = ("AccessDeniedException", "UnrecognizedClientException", "ExpiredTokenException")
 _STATES = {
@@ -71,44 +75,68 @@ def log_folder(bucket: Bucket, application: str, run: str) -> str:
 def start_request(job: JobSpec, settings: EmrServerlessSettings, bucket: Bucket) -> dict[str, Any]:
     """StartJobRun's arguments. Equal jobs of one generation give equal requests."""
     name = names_of(job).of(job.generation)
+    submit = {"entryPoint": main_file(job, settings), "entryPointArguments": arguments(job)}
+    tags = {"millrace:pipeline": job.pipeline, "millrace:generation": str(job.generation)}
+    return {
+        **_request(name, settings.role, submit, job.engine, settings, bucket),
+        "mode": "STREAMING",
+        # One attempt. Supervision starts a dead job again, as the next generation and within its
+        # budget; a second attempt of this one would find its generation taken.
+        "retryPolicy": {"maxFailedAttemptsPerHour": 1},
+        "tags": tags,
+    }
+
+
+def task_request(
+    task: TaskSpec, module: str, place: str, settings: EmrServerlessSettings, bucket: Bucket
+) -> dict[str, Any]:
+    """Of a task whose files lie at `place`."""
+    kind = module.rpartition(".")[2]
+    told = [f"{place}/{task.spec_file.name}", bucket.model_dump_json(exclude_defaults=True)]
+    submit = {"entryPoint": file_of(module, settings), "entryPointArguments": told}
+    role = settings.roles.get(kind, settings.role)
+    name = f"{task.pipeline}-{task.folder.name}"
+    return {
+        **_request(name, role, submit, task.engine, settings, bucket),
+        # A name may be longer than AWS's tokens.
+        "clientToken": hashlib.sha256(place.encode()).hexdigest()[:_TOKEN],
+        "tags": {"millrace:pipeline": task.pipeline, "millrace:task": kind},
+    }
+
+
+def _request(
+    name: str,
+    role: str,
+    submit: dict[str, Any],
+    engine: EngineSpec,
+    settings: EmrServerlessSettings,
+    bucket: Bucket,
+) -> dict[str, Any]:
     return {
         "applicationId": settings.application,
         # Asked twice, it is one run: an answer that was lost doubles nothing.
         "clientToken": name,
         "name": name,
-        "executionRoleArn": settings.role,
-        "mode": "STREAMING",
-        # One attempt. Supervision starts a dead job again, as the next generation and within its
-        # budget; a second attempt of this one would find its generation taken.
-        "retryPolicy": {"maxFailedAttemptsPerHour": 1},
-        "jobDriver": {
-            "sparkSubmit": {
-                "entryPoint": main_file(job, settings),
-                "entryPointArguments": arguments(job),
-            }
-        },
+        "executionRoleArn": role,
+        "jobDriver": {"sparkSubmit": submit},
         "configurationOverrides": {
             # Not `sparkSubmitParameters`: one string, in which options with spaces need quotes.
             "applicationConfiguration": [
-                {"classification": "spark-defaults", "properties": _properties(job, settings)}
+                {"classification": "spark-defaults", "properties": _properties(engine, settings)}
             ],
             "monitoringConfiguration": {
                 "s3MonitoringConfiguration": {"logUri": f"{_s3(bucket.uri)}/logs/"}
             },
         },
-        "tags": {
-            "millrace:pipeline": job.pipeline,
-            "millrace:generation": str(job.generation),
-        },
     }
 
 
-def _properties(job: JobSpec, settings: EmrServerlessSettings) -> dict[str, str]:
+def _properties(engine: EngineSpec, settings: EmrServerlessSettings) -> dict[str, str]:
     return {
-        **launch_settings(job.engine, settings),
-        "spark.driver.memory": job.engine.memory,
+        **launch_settings(engine, settings),
+        "spark.driver.memory": engine.memory,
         "spark.driver.cores": "1",
-        "spark.executor.memory": job.engine.memory,
+        "spark.executor.memory": engine.memory,
         "spark.executor.cores": str(settings.cores),
         "spark.executor.instances": str(settings.executors),
         "spark.dynamicAllocation.enabled": "false",

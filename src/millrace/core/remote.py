@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass
 
 from millrace.core.engine import JVM_OPTIONS, EngineSpec, class_path
-from millrace.core.job import JobSpec, fingerprint, plan_ingest
+from millrace.core.job import JobSpec, fingerprint, plan_engine, plan_ingest
 from millrace.core.layout import Layout
 from millrace.core.pipeline import PipelineSpec
 from millrace.core.refine import RefineSpec
@@ -33,6 +33,26 @@ def plan_for_runner(
     job = job.model_copy(update={"engine": engine, "fingerprint": ""})
     # Another image, say, asks for another start.
     return job.model_copy(update={"fingerprint": fingerprint(job, settings)})
+
+
+# It runs what ends, too; elsewhere tasks run on the machine that asks for them.
+_RUNS_TASKS = "emr-serverless"
+
+
+def plan_for_task(
+    pipeline: PipelineSpec, sites: list[SiteSpec], layout: Layout, refine: RefineSpec | None
+) -> JobSpec:
+    """What a task reads and writes, with the paths of the machine that will run it."""
+    plan = plan_for_runner if pipeline.runner == _RUNS_TASKS else plan_ingest
+    return plan(pipeline, sites, layout, refine)
+
+
+def engine_for_task(pipeline: PipelineSpec, layout: Layout) -> EngineSpec:
+    settings = layout.remotes.of(pipeline.runner)
+    if settings is None or pipeline.runner != _RUNS_TASKS:
+        return plan_engine(pipeline, layout)
+    there = plan_engine(pipeline, Layout(settings.home, bucket=layout.bucket))
+    return there.model_copy(update={"is_submitted": True})
 
 
 @dataclass(frozen=True)
@@ -74,7 +94,11 @@ def arguments(job: JobSpec) -> list[str]:
 
 
 def main_file(job: JobSpec, settings: RemoteSettings) -> str:
-    return f"local://{settings.home / job.entry_point.replace('.', '/')}.py"
+    return file_of(job.entry_point, settings)
+
+
+def file_of(module: str, settings: RemoteSettings) -> str:
+    return f"local://{settings.home / module.replace('.', '/')}.py"
 
 
 def launch_settings(engine: EngineSpec, settings: RemoteSettings) -> dict[str, str]:

@@ -10,6 +10,7 @@ from pydantic import Field, StringConstraints, model_validator
 from millrace.core.model import Frozen
 
 _IN_CLUSTER = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+_ROLE = r"^arn:aws[a-z-]*:iam::\d{12}:role/\S+$"
 HttpsUrl = Annotated[str, StringConstraints(pattern=r"^https://\S+$")]
 # Names of Kubernetes' own objects.
 ObjectName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$")]
@@ -29,7 +30,9 @@ class EmrServerlessSettings(RemoteSettings):
 
     application: Annotated[str, StringConstraints(pattern=r"^[0-9a-z]{1,64}$")]
     # What the job may do, such as read and write the bucket.
-    role: Annotated[str, StringConstraints(pattern=r"^arn:aws[a-z-]*:iam::\d{12}:role/\S+$")]
+    role: Annotated[str, StringConstraints(pattern=_ROLE)]
+    # Of tasks such as `maintain`, by the name of their file in spark_jobs; none: the same.
+    roles: dict[str, Annotated[str, StringConstraints(pattern=_ROLE)]] = Field(default_factory=dict)
     # None: the bucket's.
     region: str | None = None
     # None: AWS's own address for the region.

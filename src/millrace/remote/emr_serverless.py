@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import boto3
@@ -49,12 +50,19 @@ class EmrServerless:
     def __init__(self, settings: EmrServerlessSettings, bucket: Bucket) -> None:
         self._settings = settings
         self._bucket = bucket
-        self._client = _client(settings, settings.region or bucket.region)
+        self._client = _client(
+            settings.region or bucket.region,
+            settings.endpoint,
+            settings.ca_file,
+            settings.credentials_file,
+        )
 
     def submit(self, job: JobSpec) -> str:
+        return self.submit_request(start_request(job, self._settings, self._bucket))
+
+    def submit_request(self, request: dict[str, Any]) -> str:
         with self._errors_named():
-            answer = self._client.start_job_run(**start_request(job, self._settings, self._bucket))
-            return str(answer["jobRunId"])
+            return str(self._client.start_job_run(**request)["jobRunId"])
 
     def find_live(self, names: RunNames) -> Run | None:
         with self._errors_named():
@@ -109,15 +117,17 @@ class EmrServerless:
 
 
 @cache
-def _client(settings: EmrServerlessSettings, region: str) -> Any:
+def _client(
+    region: str, endpoint: str | None, ca_file: Path | None, credentials_file: Path | None
+) -> Any:
     """Made once: supervision makes a runner for every look. Threads may share it."""
     return boto3.Session().client(
         "emr-serverless",
         region_name=region,
-        endpoint_url=settings.endpoint,
-        verify=str(settings.ca_file) if settings.ca_file else None,
+        endpoint_url=endpoint,
+        verify=str(ca_file) if ca_file else None,
         config=Config(**PATIENCE),
-        **login_of(settings.credentials_file),
+        **login_of(credentials_file),
     )
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from datetime import datetime
 
-from millrace.core.job import plan_engine
 from millrace.core.layout import Layout
 from millrace.core.maintenance.plan import TablePlan, plan_table
 from millrace.core.maintenance.settings import MaintenanceSettings
 from millrace.core.maintenance.task import MaintainResult, MaintainSpec
 from millrace.core.pipeline import PipelineSpec
+from millrace.core.remote import engine_for_task
 from millrace.state.objects import objects_at
 from millrace.tasks.run import new_task_folder, run_task
 
@@ -52,7 +52,7 @@ def maintain(
         return MaintainResult()
     task = MaintainSpec(
         pipeline=pipeline.name,
-        engine=plan_engine(pipeline, layout),
+        engine=engine_for_task(pipeline, layout),
         tables=layout.tables(pipeline.table),
         folder=new_task_folder(layout, pipeline.name, "maintain"),
         plans=needed,

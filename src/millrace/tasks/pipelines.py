@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from millrace.core.errors import MillraceError
-from millrace.core.job import JobSpec, plan_ingest
+from millrace.core.job import JobSpec
 from millrace.core.layout import Layout
 from millrace.core.pipeline import PipelineSpec
 from millrace.core.references import sites_of
+from millrace.core.remote import plan_for_task
 from millrace.core.suggest import did_you_mean
 from millrace.specs.loader import load_pipelines, load_sites
 from millrace.specs.refining import load_refine
@@ -23,7 +24,7 @@ def find_pipeline(layout: Layout, name: str) -> PipelineSpec:
 def plan_job(layout: Layout, pipeline: PipelineSpec) -> JobSpec:
     """What the pipeline's job reads and writes, as its files are today."""
     sites = sites_of(pipeline, load_sites(layout))
-    return plan_ingest(pipeline, sites, layout, load_refine(layout, pipeline))
+    return plan_for_task(pipeline, sites, layout, load_refine(layout, pipeline))
 
 
 def choose(what: str, named: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:

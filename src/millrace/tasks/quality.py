@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
+from shutil import copy
 
 from millrace.core.columns import resolve_columns
 from millrace.core.errors import MillraceError
-from millrace.core.job import plan_engine
 from millrace.core.layout import Layout
 from millrace.core.pipeline import PipelineSpec
 from millrace.core.quality.compiled import judged_columns
 from millrace.core.quality.task import QualityResult, QualitySpec
 from millrace.core.refine import Severity
+from millrace.core.remote import engine_for_task
 from millrace.specs.refining import load_quality
 from millrace.state.checked import read_checked, remember
 from millrace.tasks.run import new_task_folder, run_task
@@ -31,12 +33,14 @@ def check_rows(
             f" into {layout.pipelines / pipeline.name}.yaml"
         )
     state = layout.quality(pipeline.name)
+    folder = new_task_folder(layout, pipeline.name, "quality")
     task = QualitySpec(
         pipeline=pipeline.name,
-        engine=plan_engine(pipeline, layout),
+        engine=engine_for_task(pipeline, layout),
         tables=layout.tables(pipeline.table),
-        folder=new_task_folder(layout, pipeline.name, "quality"),
-        suite=layout.home / pipeline.quality,
+        folder=folder,
+        # Beside the task: it goes where that goes, and stays what was judged by.
+        suite=Path(copy(layout.home / pipeline.quality, folder)),
         columns=tuple(judged_columns(resolve_columns(pipeline.columns))),
         checked=read_checked(state),
         from_version=versions[0],

@@ -52,6 +52,12 @@ def choose_inputs(
 ) -> tuple[SiteInput, ...]:
     """The pipeline's sites and topics, or those of them that are named."""
     chosen = choose("site", sites, [site.site for site in job.inputs])
-    named = choose("topic", topics, list(job.inputs[0].topics))
-    kept = (site for site in job.inputs if site.site in chosen)
-    return tuple(site.model_copy(update={"topics": named}) for site in kept)
+    kept = [site for site in job.inputs if site.site in chosen]
+    # At a central cluster each site's have names of their own.
+    known = dict.fromkeys(topic for site in kept for topic in site.topics)
+    named = choose("topic", topics, list(known))
+    narrowed = (
+        site.model_copy(update={"topics": tuple(one for one in named if one in site.topics)})
+        for site in kept
+    )
+    return tuple(site for site in narrowed if site.topics)

@@ -46,8 +46,14 @@ def run_task(
 ) -> Result:
     """Start `python -m module` in the lake environment; every line it prints is progress."""
     write_atomic(task.spec_file, task.model_dump_json(indent=2))
-    with task.log_file.open("ab") as log:
-        code = _run(layout, [module, str(task.spec_file)], log.fileno(), on_progress)
+    if task.engine.is_submitted:
+        # Slow to import, and whoever runs tasks here does not need it.
+        from millrace.remote.tasks import run_there
+
+        code = run_there(layout, module, task, on_progress)
+    else:
+        with task.log_file.open("ab") as log:
+            code = _run(layout, [module, str(task.spec_file)], log.fileno(), on_progress)
     text = read_text(task.result_file)
     if code or text is None:
         raise TaskFailedError(_why(task, code))

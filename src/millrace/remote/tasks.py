@@ -1,0 +1,60 @@
+"""Tasks on EMR Serverless: a batch run each, whose folder travels by the bucket."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from millrace.core.emr_serverless import task_request
+from millrace.core.errors import TransientError
+from millrace.core.job import JobState
+from millrace.core.layout import Layout
+from millrace.core.task import TaskSpec
+from millrace.remote.emr_serverless import EmrServerless
+from millrace.remote.setup import require
+from millrace.state.task_folder import fetch, send
+
+POLL_S = 10.0
+_FAILED = 1
+_LOG_LINES = 2_000
+
+
+def run_there(
+    layout: Layout,
+    module: str,
+    task: TaskSpec,
+    on_progress: Callable[[str], None],
+) -> int:
+    """To its end; the exit code. Whoever ends the caller ends the run."""
+    settings, bucket = require(layout.remotes.emr_serverless, layout, "emr-serverless")
+    service = EmrServerless(settings, bucket)
+    place = f"{layout.shared_mailbox(task.pipeline)}/tasks/{task.folder.name}"
+    send(task, place, bucket)
+    run = service.submit_request(task_request(task, module, place, settings, bucket))
+    on_progress(f"run {run} of application {settings.application}")
+    try:
+        state = _await_end(service, run, on_progress)
+    except BaseException:
+        # Ctrl-C, or the end of the DAG's task: nothing is committed by halves.
+        service.end(run, 0)
+        raise
+    lines = service.log_tail(run, _LOG_LINES)
+    task.log_file.write_text("\n".join([*lines, ""]))
+    fetch(task, place, bucket)
+    return 0 if state == JobState.STOPPED else _FAILED
+
+
+def _await_end(service: EmrServerless, run: str, on_progress: Callable[[str], None]) -> JobState:
+    before = None
+    while True:
+        try:
+            status = service.look(run)
+        except TransientError as error:
+            on_progress(str(error))
+        else:
+            if status.state != before:
+                on_progress(f"{status.state}{f': {status.reason}' if status.reason else ''}")
+                before = status.state
+            if status.state in (JobState.STOPPED, JobState.DEAD):
+                return status.state
+        time.sleep(POLL_S)
