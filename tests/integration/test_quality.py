@@ -14,6 +14,8 @@ from arro3.core import Array, DataType, Table
 from deltalake import write_deltalake
 
 from millrace.core.layout import Layout
+from millrace.core.store import Bucket
+from millrace.lake.access import storage_options
 from tests.integration.conftest import CHECKOUT
 
 PIPELINE = {
@@ -58,7 +60,7 @@ def layout(tmp_path: Path) -> Layout:
     return layout
 
 
-def append(layout: Layout, *values: float) -> None:
+def append(table: str, *values: float, bucket: Bucket | None = None) -> None:
     """A commit of silver rows; deltalake cannot write the variant, and nobody asks for it."""
     long, moment = DataType.int64(), DataType.timestamp("us", tz="UTC")
     rows = {
@@ -74,10 +76,11 @@ def append(layout: Layout, *values: float) -> None:
     }
     columns["value"] = Array([float(value) for value in values], DataType.float64())
     write_deltalake(
-        layout.tables("temperature").silver,
+        table,
         Table.from_pydict(columns),
         mode="append",
         configuration={"delta.enableChangeDataFeed": "true"},
+        storage_options=storage_options(bucket),
     )
 
 
@@ -93,10 +96,11 @@ def quality(layout: Layout, *options: str) -> tuple[int, dict[str, Any]]:
 def test_a_check_goes_on_where_the_last_one_ended_and_says_so_by_its_exit_code(
     layout: Layout,
 ) -> None:
-    append(layout, 90, 80)
+    silver = layout.tables("temperature").silver
+    append(silver, 90, 80)
     code, first = quality(layout)
     assert (code, first.get("rows"), first.get("worst")) == (1, 2, "critical"), first
-    append(layout, 20, -1)
+    append(silver, 20, -1)
     code, second = quality(layout)
     assert (code, second["rows"], second["worst"]) == (0, 2, "warning")
     latest = layout.quality("temperature") / "latest"

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from millrace.core.heartbeat import Phase
 from millrace.core.job import JobSpec
-from millrace.core.remote import arguments, launch_settings, spec_name
-from millrace.core.remote_settings import RemoteSettings
+from millrace.core.remote import arguments, spec_name
 from millrace.state.mailbox import Mailbox
 from millrace.state.objects import objects_at
-from tests.integration.conftest import CHECKOUT, NewDriver, RunningSite
+from tests.integration.conftest import NewDriver, RunningSite
 from tests.integration.ingest_driver import START_TIMEOUT_S
 from tests.integration.object_store import RunningStore
+from tests.integration.spark_submit import submitted
 from tests.support import wait_until
 
-LAKE = CHECKOUT / ".venv-lake" / "bin"
 SENT = [(None, str(number).encode()) for number in range(100)]
 
 
@@ -38,39 +33,6 @@ def as_elsewhere(job: JobSpec) -> JobSpec:
     return moved
 
 
-@contextmanager
-def submitted(job: JobSpec, log: Path) -> Iterator[subprocess.Popen[bytes]]:
-    settings = {
-        **launch_settings(job.engine, RemoteSettings(home=CHECKOUT)),
-        "spark.master": "local[2]",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.memory": job.engine.memory,
-    }
-    file = log.with_name("spark.conf")
-    file.write_text("".join(f"{key} {value}\n" for key, value in settings.items()))
-    main = CHECKOUT / "spark_jobs" / "ingest.py"
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            [LAKE / "spark-submit", "--properties-file", file, main, *arguments(job)],
-            env={
-                **os.environ,
-                "PYTHONPATH": str(CHECKOUT),
-                "PYSPARK_PYTHON": str(LAKE / "python"),
-                "SPARK_LOCAL_IP": "127.0.0.1",
-            },
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-    try:
-        yield process
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait(30)
-
-
 @pytest.mark.timeout(600)
 def test_a_submitted_job_is_told_and_tells_by_the_bucket_alone(
     site: RunningSite, store: RunningStore, new_driver: NewDriver, tmp_path: Path
@@ -84,7 +46,7 @@ def test_a_submitted_job_is_told_and_tells_by_the_bucket_alone(
         beat = box.read_heartbeat()
         return beat.phase if beat else None
 
-    with submitted(job, tmp_path / "log") as process:
+    with submitted("ingest", arguments(job), job.engine, tmp_path / "log") as process:
         wait_until(lambda: phase() == Phase.RUNNING, START_TIMEOUT_S)
         site.produce("app", "submitted", SENT)
         wait_until(lambda: driver.delta.count() == len(SENT), 60)
