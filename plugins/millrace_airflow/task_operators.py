@@ -14,7 +14,7 @@ from millrace.core.maintenance.lines import plan_lines, result_lines
 from millrace.core.maintenance.plan import TablePlan
 from millrace.core.pipeline import PipelineSpec
 from millrace.core.quality.task import QualityResult
-from millrace.core.task import POOL
+from millrace.settings import layout_here
 from millrace.state.objects import objects_at
 from millrace.state.outbox import tell
 from millrace.tasks.pipelines import find_pipeline
@@ -31,7 +31,7 @@ class TaskOperator(PipelineOperator):
     """What the Spark job prints stands in the task's log as it comes."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**{"pool": POOL, **kwargs})
+        super().__init__(**{"pool": layout_here().task_pool, **kwargs})
 
     def say(self, line: str) -> None:
         self.log.info("%s", line)

@@ -26,6 +26,7 @@ from millrace.core.remote_settings import (
     RemoteSettings,
 )
 from millrace.core.store import LOCAL_BUCKET, Bucket, RemoteStore, StoreKind, remote_bucket
+from millrace.core.task import POOL
 from millrace.specs.loader import load_file
 from millrace.state.files import read_text, write_atomic
 
@@ -60,6 +61,9 @@ class LocalSettings(Frozen):
     central: Central | None = None
     # Where jobs tell how they do, for alarms; none: in heartbeats alone.
     metrics: Metrics | None = None
+
+    # Airflow's pool of tasks; where they run elsewhere, one that need not be made.
+    task_pool: Annotated[str, Field(pattern=r"^[a-zA-Z0-9_.-]{1,250}$")] = POOL
 
     # Whether clusters and relays run too, until `up --centre` says otherwise.
     centre: bool = False
@@ -105,6 +109,7 @@ class Settings:
                 remotes=remotes,
                 central=local.central,
                 metrics=local.metrics,
+                task_pool=local.task_pool,
                 events_site=local.events_site,
                 webhook_file=home / local.webhook_file if local.webhook_file else None,
             ),

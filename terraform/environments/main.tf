@@ -135,6 +135,8 @@ locals {
       secret    = module.kafka.secret_arns["ingest"]
     }
     metrics = { namespace = "Millrace", region = local.region }
+    # No task has the machine to itself there, and MWAA has no other pool.
+    task_pool = "default_pool"
   }
 }
 

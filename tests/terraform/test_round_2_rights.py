@@ -140,6 +140,33 @@ def test_airflow_makes_a_table_and_writes_no_row(cloud: Cloud, dev: Terraform) -
     assert not is_allowed(airflow, Call("s3:PutObject", f"{root}/part-1.parquet"))
 
 
+def test_airflow_makes_topics_and_rights_and_reads_no_message(cloud: Cloud, dev: Terraform) -> None:
+    airflow = cloud.statements("millrace-dev-airflow")
+    cluster = cloud.client("kafka").list_clusters_v2()["ClusterInfoList"][0]["ClusterArn"]
+    topic = f"{cluster.replace(':cluster/', ':topic/')}/plant-a.temperature-data"
+    for action in ("Connect", "DescribeCluster", "AlterCluster"):
+        assert is_allowed(airflow, Call(f"kafka-cluster:{action}", cluster))
+    for action in ("CreateTopic", "DescribeTopic", "AlterTopic", "AlterTopicDynamicConfiguration"):
+        assert is_allowed(airflow, Call(f"kafka-cluster:{action}", topic))
+    for action in ("ReadData", "WriteData", "DeleteTopic"):
+        assert not is_allowed(airflow, Call(f"kafka-cluster:{action}", topic))
+
+
+@pytest.mark.parametrize(
+    ("who", "namespace", "may"),
+    [
+        ("job-ingest", "Millrace", True),
+        ("job-ingest", "Others", False),
+        ("airflow", "Millrace", False),
+    ],
+)
+def test_a_job_alone_tells_how_it_does(
+    who: str, namespace: str, may: bool, cloud: Cloud, dev: Terraform
+) -> None:
+    call = Call("cloudwatch:PutMetricData", "*", {"cloudwatch:namespace": namespace})
+    assert is_allowed(cloud.statements(f"millrace-dev-{who}"), call) == may
+
+
 @pytest.mark.parametrize(("topic", "may"), [("plant-a", True), ("plant-b", False)])
 def test_a_site_writes_under_its_own_name_alone(
     topic: str, may: bool, cloud: Cloud, told: dict[str, Any]

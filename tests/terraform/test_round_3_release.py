@@ -19,6 +19,7 @@ from airflow.models.dagbag import DagBag
 bag = DagBag(include_examples=False)
 print(json.dumps({
     "python": list(sys.version_info[:2]), "errors": bag.import_errors, "dags": sorted(bag.dags),
+    "pools": sorted({task.pool for dag in bag.dags.values() for task in dag.tasks}),
 }))
 """
 # As the task `deploy` does it.
@@ -58,6 +59,7 @@ def run(cloud: Cloud, deployed: dict[str, Any], dev: Terraform) -> dict[str, Any
 def test_all_dags_are_imported(airflow: ManagedAirflow) -> None:
     told = airflow.ask(DAGS)
     assert (told["python"], told["errors"]) == ([3, 12], {})
+    assert told["pools"] == ["default_pool"]
     assert {"pipeline.temperature", "quality.temperature", "maintain.temperature"} <= set(
         told["dags"]
     )

@@ -14,6 +14,7 @@ from millrace.core.registry import NAME as REGISTRY
 from millrace.core.registry import Registry
 from millrace.core.remote_settings import Remotes
 from millrace.core.store import Bucket
+from millrace.core.task import POOL
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,8 @@ class Layout:
     central: Central | None = None
     # Where jobs tell how they do, for alarms; none: in heartbeats alone.
     metrics: Metrics | None = None
+    # Of Airflow: how many tasks may run at once.
+    task_pool: str = POOL
     # The schema registry on this machine; none: schemas are files alone.
     registry: Registry | None = None
     # Where jobs may run but on this machine.

@@ -60,12 +60,5 @@ resource "aws_iam_policy" "operator" {
       ]
       Resource = [var.cluster_arn, "${replace(var.cluster_arn, ":cluster/", ":topic/")}/*"]
     },
-    {
-      Sid       = "Measure"
-      Effect    = "Allow"
-      Action    = "cloudwatch:PutMetricData"
-      Resource  = "*"
-      Condition = { StringEquals = { "cloudwatch:namespace" = "Millrace" } }
-    },
   ] })
 }
