@@ -30,7 +30,7 @@ def book() -> CostBook:
 
 def estimate(book: CostBook, rate: float, environment: str = "prod", **load: object) -> Estimate:
     keep = {"bronze": 30.0, "silver": 730.0}
-    given = {"rate": rate, "message_bytes": 250, "keep_days": keep, **load}
+    given = {"rate": rate, "message_bytes": 250, "keep_days": keep} | load
     return Estimate(book, book.environments[environment], Load.model_validate(given))
 
 
@@ -48,6 +48,15 @@ def test_what_is_by_the_byte_grows_with_the_rate(book: CostBook) -> None:
     low, high = by_name(estimate(book, 1_000)), by_name(estimate(book, 10_000))
     for name in ("data in", "broker storage", "between zones", "lake, bronze", "lake, silver"):
         assert high[name] == pytest.approx(10 * low[name])
+
+
+def test_what_nobody_reads_costs_less_after_two_months(book: CostBook) -> None:
+    daily_gb = 250 * 10_000 * 86_400 / 1e9 * book.assumed.stored_per_byte["silver"]
+    kept = by_name(estimate(book, 10_000, keep_days={"bronze": 30.0, "silver": 70.0}))
+    prices = book.prices
+    assert kept["lake, silver"] == pytest.approx(
+        daily_gb * (60 * prices.lake_gb_month + 10 * prices.lake_cold_gb_month)
+    )
 
 
 def test_brokers_come_three_at_a_time_and_one_of_three_may_be_away(book: CostBook) -> None:

@@ -19,6 +19,8 @@ _KEYS = 4
 _PLATFORM_USERS = 2
 _ALARMS, _ALARMS_OF_PIPELINE, _METRICS_OF_PIPELINE = 5, 2, 2
 _COPIES = 3
+# A month until objects move to Intelligent-Tiering (terraform/modules/lake), which waits for one.
+_WARM_DAYS = 60
 # EMR Serverless rents no less memory with a vCPU.
 _GB_OF_VCPU = 2
 _DRIVERS_VCPUS = 1
@@ -114,14 +116,14 @@ class Estimate:
         daily = self.load.bytes_s * 86_400 / _GB
         for layer, share in assumed.stored_per_byte.items():
             days = self.load.keep_days[layer]
-            # It fills evenly, so its first month has the half on average.
-            first = daily * share * min(DAYS, days) / 2
-            full = daily * share * days
+            warm = daily * share * min(_WARM_DAYS, days)
+            cold = daily * share * max(0.0, days - _WARM_DAYS)
             yield Part(
                 name=f"lake, {layer}",
-                amount=f"{full:,.0f} GB after {days:,.0f} days",
-                first_month=first * prices.lake_gb_month,
-                full=full * prices.lake_gb_month,
+                amount=f"{warm + cold:,.0f} GB after {days:,.0f} days",
+                # It fills evenly, so its first month has the half on average.
+                first_month=daily * share * min(DAYS, days) / 2 * prices.lake_gb_month,
+                full=warm * prices.lake_gb_month + cold * prices.lake_cold_gb_month,
             )
         batches = SECONDS / self.load.freshness_s * self.load.sites * self.load.pipelines
         puts, gets = batches * assumed.batch_puts, batches * assumed.batch_gets

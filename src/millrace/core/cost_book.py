@@ -18,6 +18,7 @@ class Prices(Frozen):
     airflow_hour: dict[str, float]
     airflow_gb_month: float
     lake_gb_month: float
+    lake_cold_gb_month: float
     puts_1000: float
     gets_1000: float
     endpoint_hour: float
