@@ -16,6 +16,7 @@ from confluent_kafka import (
     TopicPartition,
 )
 
+from millrace.core.errors import TransientError
 from millrace.core.job import SiteInput
 from millrace.core.lag import Bounds, Partition
 from millrace.state.files import mtime_ns
@@ -102,7 +103,7 @@ class Broker:
         written = self._login_version()
         if self._client is None:
             self._client = Consumer({**self._settings(), **self._login()}, logger=log)
-        elif written != self._secret_then and (login := self._login()):
+        elif written != self._secret_then and (login := self._login_again()):
             # For its next connection; the one it has goes on.
             self._client.set_sasl_credentials(*login.values())
         self._secret_then = written
@@ -116,6 +117,14 @@ class Broker:
             return {}
         secret = self._secret()
         return {"sasl.username": secret["username"], "sasl.password": secret["password"]}
+
+    def _login_again(self) -> dict[str, str]:
+        """Nothing while its keeper is away: the connection that there is goes on."""
+        try:
+            return self._login()
+        except TransientError as error:
+            log.debug("site %s: %s", self._site.site, error)
+            return {}
 
     def _secret(self) -> Mapping[str, str]:
         if not self._site.secret:

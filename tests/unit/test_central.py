@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from millrace.core.central import Central
 from millrace.core.central_rights import wanted_at_central
 from millrace.core.effects import effects_of
-from millrace.core.errors import MillraceError
+from millrace.core.errors import MillraceError, TransientError
 from millrace.core.job import plan_ingest
 from millrace.core.layout import Layout
 from millrace.core.pipeline import PipelineSpec
@@ -135,6 +135,15 @@ def test_a_secret_of_another_form_is_named_and_not_shown(text: str) -> None:
 def test_a_secret_that_is_not_there_names_the_right_that_is_needed() -> None:
     with pytest.raises(MillraceError, match="secretsmanager:GetSecretValue"):
         read_secret(SECRET)
+
+
+def test_a_keeper_of_secrets_that_is_away_may_be_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nowhere")
+    with pytest.raises(TransientError):
+        read_secret(SECRET.replace("eu-central-1", "eu-north-1"))
 
 
 def _secret(text: str) -> str:

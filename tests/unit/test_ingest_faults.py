@@ -7,6 +7,7 @@ import pytest
 from millrace.core.ingest_faults import Verdict, judge
 
 _KAFKA = "org.apache.kafka.common.errors"
+_SECRETS = "software.amazon.awssdk.services.secretsmanager.model"
 _STREAM = "[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: "
 
 
@@ -31,6 +32,14 @@ _STREAM = "[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: 
         ("[KAFKA_DATA_LOSS.START_OFFSET_RESET] offset was changed from 5 to 9", Verdict.PERMANENT),
         ("Could not read properties from file /x/ingest.properties", Verdict.PERMANENT),
         ("java.io.IOException: No space left on device", Verdict.PERMANENT),
+        (f"{_SECRETS}.ResourceNotFoundException: no (Service: SecretsManager, Status Code: 400)",
+         Verdict.PERMANENT),
+        (f"{_SECRETS}.SecretsManagerException: x (Service: SecretsManager, Status Code: 503)",
+         Verdict.RETRY),
+        ("software.amazon.awssdk.core.exception.SdkClientException: Unable to execute",
+         Verdict.RETRY),
+        ("ConfigException: secret arn:x holds no JSON with username and password",
+         Verdict.PERMANENT),
         ("", Verdict.PERMANENT),
     ],
 )  # fmt: skip

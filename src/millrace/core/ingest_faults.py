@@ -43,6 +43,17 @@ _RULES = (
         "the file with the user's secret is missing or unreadable; run 'millrace up' to make it",
     ),
     _Rule(
+        r"secretsmanager\.model\.InternalService|Service: SecretsManager, Status Code: (5\d\d|429)",
+        Verdict.RETRY,
+        "AWS's Secrets Manager does not answer",
+    ),
+    _Rule(
+        r"services\.secretsmanager\.model\.\w+Exception|holds no JSON with username and password",
+        Verdict.PERMANENT,
+        "the login cannot be read from its secret; the job's role has to be allowed"
+        " secretsmanager:GetSecretValue of it and kms:Decrypt of its key",
+    ),
+    _Rule(
         r"SaslAuthenticationException",
         Verdict.LOGIN,
         "the broker refuses user and password; the secret file and the broker's user differ",
@@ -89,7 +100,7 @@ _RULES = (
         r"|AWSStatus5\d\dException|AWSServiceThrottledException|AWSNoResponseException"
         r"|awssdk\.core\.exception\.(SdkClient|ApiCall\w*Timeout)Exception",
         Verdict.RETRY,
-        "the object store does not answer",
+        "the object store, or another service of AWS, does not answer",
     ),
     _Rule(
         r"No resolvable bootstrap urls",

@@ -11,10 +11,12 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from millrace.core.errors import MillraceError
+from millrace.core.errors import MillraceError, TransientError
 from millrace.state.login import PATIENCE
 
 _KEYS = ("username", "password")
+_SERVERS_FAULT = 500
+_PATIENCE_ASKED = ("ThrottlingException", "TooManyRequestsException")
 
 
 def read_secret(arn: str) -> Mapping[str, str]:
@@ -22,16 +24,25 @@ def read_secret(arn: str) -> Mapping[str, str]:
         text = _client(arn.split(":")[3]).get_secret_value(SecretId=arn)["SecretString"]
         login = json.loads(text)
         return {key: login[key] for key in _KEYS}
-    except (BotoCoreError, ClientError) as error:
-        raise MillraceError(
-            f"secret {arn}: {error}; the job's role has to be allowed"
-            " secretsmanager:GetSecretValue of it, and kms:Decrypt of its key"
-        ) from error
+    except BotoCoreError as error:
+        raise TransientError(f"secret {arn}: {error}") from error
+    except ClientError as error:
+        raise _named(arn, error) from error
     except (ValueError, KeyError, TypeError):
         # Not `from`: what was read may be shown by neither a log nor a traceback.
         raise MillraceError(
             f"secret {arn} holds no JSON with {' and '.join(_KEYS)}; write both"
         ) from None
+
+
+def _named(arn: str, error: ClientError) -> MillraceError:
+    status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+    if status >= _SERVERS_FAULT or error.response.get("Error", {}).get("Code") in _PATIENCE_ASKED:
+        return TransientError(f"secret {arn}: {error}")
+    return MillraceError(
+        f"secret {arn}: {error}; the job's role has to be allowed"
+        " secretsmanager:GetSecretValue of it, and kms:Decrypt of its key"
+    )
 
 
 @cache
