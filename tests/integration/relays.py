@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 
+from millrace.core.provision import RELAY
 from millrace.core.relay import RelaySpec
 from millrace.core.relay_beat import RelayBeat
 from millrace.core.relay_rights import wanted_at_site, wanted_at_target
@@ -52,6 +53,8 @@ class RelayBed:
     starts: int = field(default=0)
     # More settings of its client at the target.
     hasty: ClientSettings = field(default_factory=dict)
+    # Who it is at the target.
+    user: str = RELAY
 
     def provision(self) -> None:
         for source in self.sources:
@@ -64,7 +67,7 @@ class RelayBed:
         order = Order(
             relay=self.spec,
             sources=tuple(_way(source) for source in self.sources),
-            target=_way(self.target, self.hasty),
+            target=_way(self.target, self.hasty, self.user),
             beat=self.beat_file,
             step=step,
             transaction=transaction,
@@ -177,8 +180,8 @@ def _counts(records: Mapping[int, list[Record]]) -> dict[int, int]:
     return {number: len(ones) for number, ones in records.items() if ones}
 
 
-def _way(site: RunningSite, more: ClientSettings | None = None) -> Way:
-    return Way(cluster=site.spec, settings={**site.settings("relay"), **(more or {})})
+def _way(site: RunningSite, more: ClientSettings | None = None, user: str = RELAY) -> Way:
+    return Way(cluster=site.spec, settings={**site.settings(user), **(more or {})})
 
 
 def _at_source(record: Record) -> Record:

@@ -7,10 +7,13 @@ import pytest
 from millrace.core.central import Central
 from millrace.core.central_rights import wanted_at_central
 from millrace.core.provision import Topic, Wanted
+from millrace.core.relay import RelaySpec
+from millrace.core.relay_rights import wanted_at_site
 from millrace.edge.central import role_settings
 from millrace.edge.errors import RefusedError
 from millrace.edge.provision import provision_site
 from tests.integration.conftest import TEMPERATURE
+from tests.integration.relays import RelayBed
 
 ARN = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:ingest"
 
@@ -23,6 +26,26 @@ def test_topics_and_rights_of_a_site_are_made_once_and_users_left_alone(site):
     assert any(line.startswith(f"right: {site.spec.name} may write topic") for line in first)
     assert not any(line.startswith("user ") for line in first)
     assert site.provision(wanted) == []
+
+
+def test_a_sites_relay_needs_no_more_than_the_sites_rights(site, tmp_path):
+    """As on AWS: it logs in under the site's name, and every topic was made beforehand."""
+    topic, name = "to-central", site.spec.name
+    site.add_topic(topic, 2)
+    central = Central(bootstrap=site.spec.bootstrap, secret=ARN)
+    pipeline = TEMPERATURE.model_copy(update={"topics": (topic,)})
+    relay = RelaySpec(name=name, sites=(name,), topics=(topic,), to="central")
+    site.provision(wanted_at_site(relay))
+    site.provision(wanted_at_central(central, site.spec, [pipeline]))
+    site.provision(Wanted(users=(name,)))
+    bed = RelayBed(relay, (site,), site, tmp_path, user=name)
+    site.produce("app", topic, [(None, str(number).encode()) for number in range(100)])
+    bed.start()
+    try:
+        bed.await_all(topic)
+        assert bed.assert_exactly_once(topic) == 100
+    finally:
+        bed.kill()
 
 
 def test_a_role_is_shown_without_anybody_polling(site, monkeypatch):

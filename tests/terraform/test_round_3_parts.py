@@ -60,7 +60,9 @@ def test_a_sites_rights_are_said_in_our_words(told: dict[str, Any]) -> None:
     topic = {"user": "plant-a", "resource": Resource.TOPIC, "name": "plant-a.temperature-data"}
     assert Acl(operation=Operation.WRITE, **topic) in acls
     assert {acl.user for acl in acls} == {"plant-a"}
-    assert Operation.READ not in {acl.operation for acl in acls}
+    assert {acl.name for acl in acls if acl.operation == Operation.READ} == {
+        "relay-offsets-plant-a"
+    }
 
 
 def test_airflow_finds_its_release(cloud: Cloud, told: dict[str, Any]) -> None:
@@ -105,7 +107,9 @@ def test_a_sites_rights_are_what_airflow_would_make(cloud: Cloud, told: dict[str
         assert {Acl.model_validate(acl) for acl in bundle["acls"]} == {
             acl for acl in wanted.acls if acl.user == site.name
         }
-        assert bundle["topics"] == [topic.name for topic in wanted.topics]
+        assert [*bundle["topics"], f"relay-offsets-{site.name}"] == [
+            topic.name for topic in wanted.topics
+        ]
 
 
 def test_jobs_run_where_brokers_are(cloud: Cloud, told: dict[str, Any]) -> None:

@@ -73,8 +73,10 @@ def test_only_a_site_writes_its_topics_and_only_jobs_and_operators_read_them() -
     assert [(one.name, one.partitions) for one in wanted.topics] == [
         ("plant-a.cold", 4),
         ("plant-a.heat", 4),
+        ("relay-offsets-plant-a", 1),
     ]
-    on_topics = [acl for acl in wanted.acls if acl.resource == Resource.TOPIC]
+    on_topics = [acl for acl in wanted.acls if acl.name in ("plant-a.cold", "plant-a.heat")]
+    assert {acl.resource for acl in on_topics} == {Resource.TOPIC}
     writers = {acl.user for acl in on_topics if acl.operation == Operation.WRITE}
     readers = {acl.user for acl in on_topics if acl.operation == Operation.READ}
     assert (writers, readers, wanted.users) == ({"plant-a"}, {"ingest", "app"}, ())

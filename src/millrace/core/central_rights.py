@@ -8,10 +8,15 @@ from collections.abc import Iterable
 from millrace.core.central import Central
 from millrace.core.pipeline import PipelineSpec
 from millrace.core.provision import APP, INGEST, Acl, Operation, Resource, Topic, Wanted
+from millrace.core.relay import RelaySpec
+from millrace.core.relay_rights import GROUP
 from millrace.core.site import SiteSpec
 
 # A record's time stays the site's.
 _SITES_CLOCK = {"message.timestamp.type": "CreateTime"}
+# The newest position of each partition stays. How small it is kept is not everybody's to say.
+_POSITIONS = {"cleanup.policy": "compact"}
+_CENTRAL = "central"
 _READS = (Operation.READ, Operation.DESCRIBE)
 _WRITES = (Operation.WRITE, Operation.DESCRIBE)
 
@@ -19,16 +24,22 @@ _WRITES = (Operation.WRITE, Operation.DESCRIBE)
 def wanted_at_central(
     central: Central, site: SiteSpec, pipelines: Iterable[PipelineSpec]
 ) -> Wanted:
-    """For one site; its relay logs in under the site's name, and writes in transactions."""
+    """For one site, and for a relay of the site's name that logs in under that name."""
     partitions: dict[str, int] = {}
     for pipeline in pipelines:
         for topic in pipeline.topics if pipeline.reads(site.name) else ():
             name = central.topic(site.name, topic)
             partitions[name] = max(pipeline.partitions, partitions.get(name, 1))
+    if not partitions:
+        return Wanted()
+    relay = RelaySpec(name=site.name, sites=(site.name,), topics=tuple(partitions), to=_CENTRAL)
     return Wanted(
-        topics=tuple(
-            Topic(name=name, partitions=count, settings=_SITES_CLOCK)
-            for name, count in sorted(partitions.items())
+        topics=(
+            *(
+                Topic(name=name, partitions=count, settings=_SITES_CLOCK)
+                for name, count in sorted(partitions.items())
+            ),
+            Topic(name=relay.positions_topic, partitions=1, settings=_POSITIONS),
         ),
         acls=(
             *_on(Resource.TOPIC, sorted(partitions), INGEST, _READS),
@@ -36,7 +47,9 @@ def wanted_at_central(
             *_on(Resource.TOPIC, sorted(partitions), site.name, _WRITES),
             *_on(Resource.GROUP, ["millrace-"], INGEST, (Operation.READ,), prefixed=True),
             *_on(Resource.GROUP, ["*"], APP, (Operation.READ,)),
-            *_on(Resource.TRANSACTIONAL_ID, [f"{site.name}-"], site.name, _WRITES, prefixed=True),
+            *_on(Resource.TOPIC, [relay.positions_topic], site.name, (Operation.READ, *_WRITES)),
+            *_on(Resource.TRANSACTIONAL_ID, relay.transactional_ids, site.name, _WRITES),
+            *_on(Resource.GROUP, [GROUP], site.name, (Operation.DESCRIBE,)),
         ),
     )
 

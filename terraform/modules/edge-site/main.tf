@@ -5,15 +5,20 @@ locals {
   prefix  = "${var.site}."
   topics  = [for topic in sort(tolist(var.topics)) : "${local.prefix}${topic}"]
   cluster = split("cluster/", var.cluster_arn)
-  arn     = { for kind in ["topic", "transactional-id"] : kind => "${local.cluster[0]}${kind}/${local.cluster[1]}" }
+  arn     = { for kind in ["topic", "transactional-id", "group"] : kind => "${local.cluster[0]}${kind}/${local.cluster[1]}" }
 
-  # In the words of millrace.core.provision.Acl; its relay writes in transactions.
-  on_topics = [for pair in setproduct(local.topics, ["write", "describe"]) : {
-    user = var.site, operation = pair[1], resource = "topic", name = pair[0], prefixed = false
-  }]
-  on_transactions = [for operation in ["write", "describe"] : {
-    user = var.site, operation = operation, resource = "transactional id", name = "${var.site}-", prefixed = true
-  }]
+  # Of a relay that is called as the site is, as millrace.core.relay names them.
+  positions    = "relay-offsets-${var.site}"
+  transactions = ["relay-${var.site}-0", "relay-${var.site}-1"]
+  group        = "relay"
+
+  # In the words of millrace.core.provision.Acl, and what millrace.core.central_rights makes.
+  rights = concat(
+    [for pair in setproduct(local.topics, ["write", "describe"]) : ["topic", pair[0], pair[1]]],
+    [for operation in ["read", "write", "describe"] : ["topic", local.positions, operation]],
+    [for pair in setproduct(local.transactions, ["write", "describe"]) : ["transactional id", pair[0], pair[1]]],
+    [["group", local.group, "describe"]],
+  )
 }
 
 module "user" {
@@ -48,10 +53,22 @@ resource "aws_iam_policy" "this" {
         Resource = [for topic in local.topics : "${local.arn.topic}/${topic}"]
       },
       {
+        Sid      = "OwnPositions"
+        Effect   = "Allow"
+        Action   = ["kafka-cluster:DescribeTopic", "kafka-cluster:ReadData", "kafka-cluster:WriteData"]
+        Resource = "${local.arn.topic}/${local.positions}"
+      },
+      {
         Sid      = "OwnTransactions"
         Effect   = "Allow"
         Action   = ["kafka-cluster:AlterTransactionalId", "kafka-cluster:DescribeTransactionalId"]
-        Resource = "${local.arn["transactional-id"]}/${var.site}-*"
+        Resource = [for id in local.transactions : "${local.arn["transactional-id"]}/${id}"]
+      },
+      {
+        Sid      = "AskForCoordinator"
+        Effect   = "Allow"
+        Action   = "kafka-cluster:DescribeGroup"
+        Resource = "${local.arn.group}/${local.group}"
       },
     ]
   })

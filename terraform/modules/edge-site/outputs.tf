@@ -6,7 +6,7 @@ output "bundle" {
     user              = module.user.user
     secret_arn        = module.user.secret_arn
     topics            = local.topics
-    acls              = concat(local.on_topics, local.on_transactions)
+    acls              = [for right in local.rights : { user = var.site, resource = right[0], name = right[1], operation = right[2], prefixed = false }]
     policy_arn        = aws_iam_policy.this.arn
     quota_bytes_per_s = var.quota_bytes_per_s
   }

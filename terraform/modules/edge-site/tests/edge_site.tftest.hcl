@@ -19,8 +19,13 @@ run "writes_its_own_topics_alone" {
   }
 
   assert {
-    condition     = toset([for acl in output.bundle.acls : acl.name]) == toset(["plant-a.temperature-data", "plant-a-"])
-    error_message = "the user's rights name the same"
+    condition     = toset([for acl in output.bundle.acls : acl.name]) == toset(["plant-a.temperature-data", "relay-offsets-plant-a", "relay-plant-a-0", "relay-plant-a-1", "relay"])
+    error_message = "the user's rights name the same, and what its relay needs"
+  }
+
+  assert {
+    condition     = toset([for acl in output.bundle.acls : acl.name if acl.operation == "read"]) == toset(["relay-offsets-plant-a"])
+    error_message = "it reads its own relay's positions alone"
   }
 }
 
