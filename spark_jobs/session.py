@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import sys
 import time
 from pathlib import Path
@@ -11,6 +12,7 @@ from py4j.java_gateway import JavaObject
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
+from millrace.core.addresses import EVERYWHERE, LOOPBACK
 from millrace.core.cluster import Cluster, cluster_settings
 from millrace.core.engine import JVM_OPTIONS, EngineSpec, class_path
 from millrace.core.errors import MillraceError
@@ -56,6 +58,7 @@ def _of_own_jvm(engine: EngineSpec) -> dict[str, str]:
         "spark.driver.extraClassPath": class_path(engine),
         "spark.driver.extraJavaOptions": f"{_LOG_OPTION} {_options(engine)}",
         **_CLOSED_TO_OTHERS,
+        **_driver_address(engine.cluster),
     }
 
 
@@ -77,11 +80,17 @@ def _options(engine: EngineSpec) -> str:
 _CLOSED_TO_OTHERS = {
     "spark.ui.enabled": "false",
     "spark.python.unix.domain.socket.enabled": "true",
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
     "spark.authenticate": "true",
     "spark.network.crypto.enabled": "true",
 }
+
+
+def _driver_address(cluster: Cluster | None) -> dict[str, str]:
+    """Where executors reach it: on loopback, or by this machine's name at all it has."""
+    if cluster and cluster.apart:
+        return {"spark.driver.host": socket.gethostname(), "spark.driver.bindAddress": EVERYWHERE}
+    return {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
+
 
 _DELTA = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
@@ -120,7 +129,8 @@ def build_session(name: str, engine: EngineSpec) -> SparkSession:
         return _join_session(name, engine)
     # Free memory goes back to the system sooner with few arenas; the JVM makes many threads.
     os.environ.setdefault("MALLOC_ARENA_MAX", "2")
-    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    if not (engine.cluster and engine.cluster.apart):
+        os.environ["SPARK_LOCAL_IP"] = LOOPBACK
     os.environ["PYSPARK_PYTHON"] = sys.executable
     if engine.cluster:
         # A setting would be an argument of the JVM, for everybody to read.

@@ -17,7 +17,9 @@ from millrace.core.errors import MillraceError
 from millrace.core.layout import Layout
 from millrace.core.metrics import Metrics
 from millrace.core.model import Frozen, Name
+from millrace.core.object_store import NAME as STORE
 from millrace.core.object_store import PORTS_NEEDED
+from millrace.core.registry import NAME as REGISTRY
 from millrace.core.registry import Registry
 from millrace.core.remote_settings import (
     EmrServerlessSettings,
@@ -50,7 +52,9 @@ class LocalSettings(Frozen):
     # Of the Spark cluster on this machine; the ports after it are its workers'.
     cluster_port: Annotated[int, Field(ge=1, le=65_535 - CLUSTER_PORTS)] = 7077
 
-    # Of the schema registry on this machine, where `up --registry` asks for one.
+    # Whether a schema registry runs too, until `up --registry` says otherwise.
+    registry: bool = False
+    # Where it listens.
     registry_port: Annotated[int, Field(ge=1, le=65_535)] = 8081
 
     # Where pipelines with `runner: emr-serverless` or `runner: kubernetes` have their jobs.
@@ -64,6 +68,9 @@ class LocalSettings(Frozen):
 
     # Airflow's pool of tasks; where they run elsewhere, one that need not be made.
     task_pool: Annotated[str, Field(pattern=r"^[a-zA-Z0-9_.-]{1,250}$")] = POOL
+
+    # Whether each program has a machine or a container of its own, which has the program's name.
+    apart: bool = False
 
     # Whether clusters and relays run too, until `up --centre` says otherwise.
     centre: bool = False
@@ -92,9 +99,9 @@ class Settings:
                 f"{home} is not a Millrace checkout: it has no dags/pipelines;"
                 f" set {HOME_VARIABLE} to the folder you cloned"
             )
-        layout = Layout(home)
-        file = layout.local_settings
+        file = Layout(home).local_settings
         local = load_file(file, LocalSettings) if file.exists() else LocalSettings()
+        layout = Layout(home, apart=local.apart)
         bucket, cluster = _bucket(layout, local), _cluster(layout, local)
         remotes = Remotes(
             emr_serverless=_from_home(local.emr_serverless, layout),
@@ -155,15 +162,16 @@ class Settings:
 
 
 def _registry(layout: Layout, local: LocalSettings) -> Registry | None:
-    is_on = (read_text(layout.registry_choice) or "").strip() == _ON
-    return Registry(port=local.registry_port) if is_on else None
+    chosen = read_text(layout.registry_choice)
+    is_on = local.registry if chosen is None else chosen.strip() == _ON
+    return Registry(port=local.registry_port, host=layout.host(REGISTRY)) if is_on else None
 
 
 def _cluster(layout: Layout, local: LocalSettings) -> Cluster | None:
     chosen = (read_text(layout.runner_choice) or local.runner).strip()
     if chosen == "local":
         return None
-    return Cluster(port=local.cluster_port, secret_file=layout.cluster_secret)
+    return Cluster(port=local.cluster_port, secret_file=layout.cluster_secret, apart=layout.apart)
 
 
 def _bucket(layout: Layout, local: LocalSettings) -> Bucket | None:
@@ -174,7 +182,7 @@ def _bucket(layout: Layout, local: LocalSettings) -> Bucket | None:
         return remote_bucket(local.store, layout.home, layout.trust_store)
     return Bucket(
         name=LOCAL_BUCKET,
-        endpoint=f"https://127.0.0.1:{local.store_port}",
+        endpoint=f"https://{layout.host(STORE)}:{local.store_port}",
         credentials_file=layout.object_store_credentials,
         ca_file=layout.ca,
         trust_store=layout.trust_store,

@@ -112,7 +112,7 @@ def test_broken_ca_is_never_replaced_in_silence(layout, text):
 
 def test_lost_ca_key_is_an_error_that_names_it(layout):
     make(layout)
-    (layout.pki / "ca-key.pem").unlink()
+    layout.ca_key.unlink()
     with pytest.raises(BrokenPkiError, match=r"ca-key\.pem"):
         make(layout)
 

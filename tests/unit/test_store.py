@@ -85,7 +85,7 @@ def test_aws_needs_no_endpoint_and_finds_its_keys_itself() -> None:
 
 
 def test_the_store_listens_to_this_machine_alone_on_ports_in_a_row() -> None:
-    options = server_options(Path("/var/s"), 9000, Path("/c"), Path("/k"))
+    options = server_options(Path("/var/s"), 9000, Path("/c"), Path("/k"), "127.0.0.1")
     assert {"-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-master.telemetry=false"} <= set(options)
     ports = [int(text.partition("=")[2]) for text in options if ".port" in text]
     assert sorted(port for port in ports if port) == list(range(9000, 9000 + PORTS_NEEDED))

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from millrace.cli.output import print_line
 from millrace.cli.sites import find_site
 from millrace.core.errors import MillraceError
-from millrace.core.gateway.local import DEVICE, KEY_MARK
+from millrace.core.gateway.local import DEVICE, KEY_MARK, gateway_program
 from millrace.core.kafka_client import librdkafka_settings
 from millrace.core.layout import Layout
 from millrace.core.simulation import Simulator
@@ -96,7 +96,8 @@ def _through(gateway: LocalGateway, site: SiteSpec, layout: Layout) -> Sending:
     from millrace.edge.device_sender import DeviceSender
 
     tls = device_tls(str(layout.ca), str(layout.certificate(site.name, DEVICE)))
-    address = Address("localhost", gateway.port, tls, is_length_prefixed=True)
+    host = layout.host(gateway_program(site.name))
+    address = Address(host, gateway.port, tls, is_length_prefixed=True)
     name = f"simulator-{uuid4().hex[:12]}"
     return DeviceSender(site.name, address, name, KEY_MARK)
 

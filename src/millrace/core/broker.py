@@ -33,8 +33,9 @@ def controllers(site: SiteSpec) -> range:
 
 
 def quorum(site: SiteSpec) -> str:
-    host = _host(site)
-    voters = (f"{node}@{host}:{node_ports(site, node)[2]}" for node in controllers(site))
+    voters = (
+        f"{node}@{node_host(site, node)}:{node_ports(site, node)[2]}" for node in controllers(site)
+    )
     return ",".join(voters)
 
 
@@ -54,7 +55,7 @@ def broker_settings(site: SiteSpec, layout: Layout, node: int = FIRST) -> dict[s
         "node.id": node,
         "process.roles": "broker,controller" if node in controllers(site) else "broker",
         "log.dirs": layout.broker(node_name(site, node)) / "data",
-        **_listeners(site, node),
+        **_listeners(site, node, layout.listen),
         **_protection(site, layout),
         **_durability(site),
         **_RECOVERY,
@@ -62,14 +63,14 @@ def broker_settings(site: SiteSpec, layout: Layout, node: int = FIRST) -> dict[s
     }
 
 
-def _listeners(site: SiteSpec, node: int) -> dict[str, object]:
-    host = _host(site)
+def _listeners(site: SiteSpec, node: int, listen: str) -> dict[str, object]:
+    host = node_host(site, node)
     ports = dict(zip(("CLIENT", "LOCAL", "CONTROLLER"), node_ports(site, node), strict=True))
     if node not in controllers(site):
         del ports["CONTROLLER"]
     addresses = {name: f"{name}://{host}:{port}" for name, port in ports.items()}
     return {
-        "listeners": ",".join(f"{name}://127.0.0.1:{port}" for name, port in ports.items()),
+        "listeners": ",".join(f"{name}://{listen}:{port}" for name, port in ports.items()),
         "advertised.listeners": ",".join(addresses.values()),
         "listener.security.protocol.map": "CLIENT:SASL_SSL,LOCAL:SSL,CONTROLLER:SSL",
         "inter.broker.listener.name": "LOCAL",
@@ -78,8 +79,10 @@ def _listeners(site: SiteSpec, node: int) -> dict[str, object]:
     }
 
 
-def _host(site: SiteSpec) -> str:
-    return site.bootstrap.split(",")[0].rpartition(":")[0]
+def node_host(site: SiteSpec, node: int) -> str:
+    """As its place in `bootstrap` says; those that are not listed there stand beside the first."""
+    hosts = [server.strip().rpartition(":")[0] for server in site.bootstrap.split(",")]
+    return hosts[node - FIRST] if node - FIRST < len(hosts) else hosts[0]
 
 
 def _protection(site: SiteSpec, layout: Layout) -> dict[str, object]:

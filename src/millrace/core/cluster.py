@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from millrace.core.addresses import LOOPBACK
 from millrace.core.model import Frozen
 
 MASTER, WORKERS = "spark-master", ("spark-worker-1", "spark-worker-2")
@@ -24,10 +25,15 @@ class Cluster(Frozen):
     secret_file: Path
     # A job that gets no executor for so long ends, and says so.
     executor_within_s: int = 45
+    # Whether master, workers and jobs have a machine each, with the program's name.
+    apart: bool = False
 
     @property
     def url(self) -> str:
-        return f"spark://127.0.0.1:{self.port}"
+        return f"spark://{self.host(MASTER)}:{self.port}"
+
+    def host(self, program: str) -> str:
+        return program if self.apart else LOOPBACK
 
 
 def cluster_settings(cluster: Cluster) -> dict[str, str]:
@@ -72,19 +78,25 @@ def master_command(java: Sequence[str], cluster: Cluster, properties: Path) -> t
     return (
         *java,
         "org.apache.spark.deploy.master.Master",
-        *("--host", "127.0.0.1", "--port", str(cluster.port)),
+        *("--host", cluster.host(MASTER), "--port", str(cluster.port)),
         *("--webui-port", str(cluster.port + 1), "--properties-file", str(properties)),
     )
+
+
+def worker_ports(cluster: Cluster) -> tuple[int, ...]:
+    """Behind each of them is its page's."""
+    return tuple(cluster.port + 2 + 2 * number for number in range(len(WORKERS)))
 
 
 def worker_command(
     java: Sequence[str], cluster: Cluster, properties: Path, number: int, folder: Path
 ) -> tuple[str, ...]:
-    port = cluster.port + 2 + 2 * number
+    port = worker_ports(cluster)[number]
     return (
         *java,
         "org.apache.spark.deploy.worker.Worker",
-        *("--host", "127.0.0.1", "--port", str(port), "--webui-port", str(port + 1)),
+        *("--host", cluster.host(WORKERS[number]), "--port", str(port)),
+        *("--webui-port", str(port + 1)),
         *("--cores", str(_CORES * _ROOM), "--memory", _ROOM_MEMORY, "--work-dir", str(folder)),
         *("--properties-file", str(properties)),
         cluster.url,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from millrace.core.addresses import EVERYWHERE, LOOPBACK
 from millrace.core.central import Central
 from millrace.core.cluster import Cluster
 from millrace.core.engine import Tables
@@ -40,6 +41,21 @@ class Layout:
     events_site: str | None = None
     # Holds the address that incidents are posted to; none: they are on their page alone.
     webhook_file: Path | None = None
+    # Whether each program has a machine or a container of its own, which has the program's name.
+    apart: bool = False
+
+    def host(self, program: str) -> str:
+        """Where other programs reach it."""
+        return program if self.apart else LOOPBACK
+
+    def own_hosts(self, program: str) -> tuple[str, ...]:
+        """What its certificate has to name beside loopback."""
+        return (program,) if self.apart else ()
+
+    @property
+    def listen(self) -> str:
+        """The address that programs listen at."""
+        return EVERYWHERE if self.apart else LOOPBACK
 
     # What people edit.
     @property
@@ -114,6 +130,11 @@ class Layout:
         return self.var / "run"
 
     @property
+    def programs(self) -> Path:
+        """How containers start their programs, and how they see that these do their work."""
+        return self.var / "programs"
+
+    @property
     def supervisor_socket(self) -> Path:
         return self.run / "supervisor.sock"
 
@@ -160,6 +181,11 @@ class Layout:
     @property
     def ca(self) -> Path:
         return self.pki / "ca.pem"
+
+    @property
+    def ca_key(self) -> Path:
+        """In a folder of its own: who gets the certificates need not get what signs them."""
+        return self.var / "authority" / "ca-key.pem"
 
     @property
     def secrets(self) -> Path:

@@ -14,8 +14,13 @@ PORTS_NEEDED = 2 * len(_PARTS)
 TOKENS = ("jwt.signing", "jwt.signing.read", "jwt.filer_signing", "jwt.filer_signing.read")
 
 
-def server_options(folder: Path, port: int, certificate: Path, key: Path) -> tuple[str, ...]:
-    """`weed server`: what `weed mini` starts, without WebDAV, catalogues and an admin's site."""
+def server_options(
+    folder: Path, port: int, certificate: Path, key: Path, listen: str
+) -> tuple[str, ...]:
+    """`weed server`: what `weed mini` starts, without WebDAV, catalogues and an admin's site.
+
+    Only S3 is for others; its own parts talk on loopback.
+    """
     ports = {}
     for number, part in enumerate(_PARTS):
         ports[f"{part}.port"] = port + 2 * number
@@ -26,6 +31,7 @@ def server_options(folder: Path, port: int, certificate: Path, key: Path) -> tup
         "ip.bind": "127.0.0.1",
         **ports,
         "s3": "true",
+        "s3.ip.bind": listen,
         "s3.port.iceberg": 0,
         "s3.port.lance": 0,
         "s3.config": folder / "identities.json",

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from enum import StrEnum
 from pathlib import Path
 
+from millrace.core.addresses import LOOPBACK
 from millrace.core.errors import MillraceError, TransientError
 from millrace.core.model import Frozen
 
@@ -35,10 +36,11 @@ class Registry(Frozen):
     """Where it listens."""
 
     port: int
+    host: str = LOOPBACK
 
     @property
     def url(self) -> str:
-        return f"https://127.0.0.1:{self.port}"
+        return f"https://{self.host}:{self.port}"
 
 
 class RegistryUnreachableError(TransientError):
@@ -111,12 +113,17 @@ def check_given(number: int, given: int, what: str) -> None:
 
 
 def registry_properties(
-    registry: Registry, folder: Path, certificate: Path, key: Path, passwords: Mapping[User, str]
+    registry: Registry,
+    folder: Path,
+    certificate: Path,
+    key: Path,
+    passwords: Mapping[User, str],
+    listen: str = LOOPBACK,
 ) -> dict[str, str]:
     """Its settings: TLS and a password at its one door, and its passwords as hashes alone."""
     users = "quarkus.security.users.embedded"
     return {
-        "quarkus.http.host": "127.0.0.1",
+        "quarkus.http.host": listen,
         "quarkus.http.ssl-port": str(registry.port),
         "quarkus.http.insecure-requests": "disabled",
         "quarkus.http.ssl.protocols": "TLSv1.3",

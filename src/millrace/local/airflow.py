@@ -6,23 +6,20 @@ import base64
 import json
 import os
 import secrets
-import ssl
 import subprocess
-import urllib.request
 from collections.abc import Mapping
 from importlib.metadata import version
 
 from millrace.core.errors import MillraceError
 from millrace.core.layout import Layout
 from millrace.core.task import POOL
-from millrace.local import postgres
-from millrace.local.airflow_config import USER, AirflowSecrets, render_airflow_config
+from millrace.local import answers, postgres
+from millrace.local.airflow_config import API_SERVER, USER, AirflowSecrets, render_airflow_config
 from millrace.local.airflow_connections import write_connections
 from millrace.local.logs import last_lines
 from millrace.local.program import Program
 from millrace.state.files import read_text, write_atomic
 
-API_SERVER = "airflow-api-server"
 COMPONENTS = {
     API_SERVER: ("api-server",),
     "airflow-scheduler": ("scheduler", "--skip-serve-logs"),
@@ -77,18 +74,18 @@ def _run(words: tuple[str, ...], layout: Layout, environment: Mapping[str, str])
 
 def is_healthy(component: str, layout: Layout, port: int) -> bool:
     """What Airflow says of one of its components; of the api-server, that it says anything."""
-    context = ssl.create_default_context(cafile=str(layout.ca))
-    question = f"https://127.0.0.1:{port}/api/v2/monitor/health"
-    try:
-        with urllib.request.urlopen(question, context=context, timeout=5) as answer:
-            parts = json.load(answer)
-    except (OSError, ValueError):
-        return False
-    part = "metadatabase" if component == API_SERVER else _part(component)
-    return bool((parts.get(part) or {}).get("status") == "healthy")
+    parts = answers.ask(health_url(layout, port), layout.ca)
+    return answers.is_healthy(parts, health_part(component))
 
 
-def _part(component: str) -> str:
+def health_url(layout: Layout, port: int) -> str:
+    return f"https://{layout.host(API_SERVER)}:{port}/api/v2/monitor/health"
+
+
+def health_part(component: str) -> str:
+    """Its name in that answer."""
+    if component == API_SERVER:
+        return "metadatabase"
     return component.removeprefix("airflow-").replace("-", "_")
 
 

@@ -6,9 +6,11 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from millrace.core.addresses import LOOPBACK
 from millrace.core.layout import Layout
 
 USER = "admin"
+API_SERVER = "airflow-api-server"
 BACKEND = "airflow.secrets.local_filesystem.LocalFilesystemBackend"
 
 
@@ -66,7 +68,7 @@ def _core(layout: Layout, secrets: AirflowSecrets, port: int) -> dict[str, objec
         "fernet_key": secrets.fernet,
         "simple_auth_manager_users": f"{USER}:admin",
         "simple_auth_manager_passwords_file": layout.airflow / "passwords.json",
-        "execution_api_server_url": f"https://127.0.0.1:{port}/execution/",
+        "execution_api_server_url": f"https://{layout.host(API_SERVER)}:{port}/execution/",
     }
 
 
@@ -78,9 +80,10 @@ def _secrets(layout: Layout) -> dict[str, object]:
 def _api(layout: Layout, port: int, secrets: AirflowSecrets) -> dict[str, object]:
     certificates = layout.pki / "airflow"
     return {
-        "host": "127.0.0.1",
+        "host": layout.listen,
         "port": port,
-        "base_url": f"https://127.0.0.1:{port}",
+        # Where people reach it.
+        "base_url": f"https://{LOOPBACK}:{port}",
         "workers": 1,
         "secret_key": secrets.session,
         # The chain ends with our CA, which is how tasks come to trust the server.

@@ -14,6 +14,7 @@ from millrace.core.broker import (
     admin_name,
     broker_name,
     broker_settings,
+    node_host,
     node_name,
     node_ports,
     nodes,
@@ -37,7 +38,8 @@ class BrokerStorageError(MillraceError):
 
 def prepare_broker(site: SiteSpec, layout: Layout, node: int = FIRST) -> Program:
     """Everything up to the start of the process; done again, it changes nothing."""
-    ensure_certificate(layout, site.name, "broker", broker_name(site))
+    hosts = sorted({node_host(site, one) for one in nodes(site)}) if layout.apart else ()
+    ensure_certificate(layout, site.name, "broker", broker_name(site), hosts)
     ensure_certificate(layout, site.name, "admin", admin_name(site))
     folder = layout.broker(node_name(site, node))
     make_private(folder)

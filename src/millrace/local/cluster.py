@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives.serialization import (
     pkcs12,
 )
 
+from millrace.core.addresses import LOOPBACK
 from millrace.core.cluster import (
     MASTER,
     WORKERS,
@@ -22,6 +23,7 @@ from millrace.core.cluster import (
     job_properties,
     master_command,
     worker_command,
+    worker_ports,
 )
 from millrace.core.kafka_client import as_properties
 from millrace.core.layout import Layout
@@ -33,32 +35,42 @@ _DAEMON = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UseP
 
 
 def prepare_cluster(layout: Layout, cluster: Cluster) -> list[Program]:
-    """Everything up to the start of the processes. The secret is new each time."""
+    """Everything up to the start of the processes. The secret is new each time.
+
+    Where each has a machine of its own it stays: some of them run already.
+    """
     folder = layout.cluster_folder
     make_private(folder)
-    secret, password = secrets.token_urlsafe(32), secrets.token_urlsafe(16)
-    key_store = _write_key_store(layout, password)
     properties = folder / "daemons.conf"
-    settings = daemon_properties(secret, secrets.token_urlsafe(48), key_store, password)
-    write_atomic(properties, as_properties(settings) + "\n")
-    make_private(cluster.secret_file.parent)
-    write_atomic(cluster.secret_file, as_properties(job_properties(secret)) + "\n")
+    if not (cluster.apart and properties.exists() and cluster.secret_file.exists()):
+        _make_secrets(layout, cluster, properties)
     java = ("java", *_DAEMON, "-cp", f"{_spark(layout)}/jars/*")
     master = master_command(java, cluster, properties)
     workers = [
         worker_command(java, cluster, properties, number, folder / name)
         for number, name in enumerate(WORKERS)
     ]
+    ports = worker_ports(cluster)
     return [
-        _program(name, command, layout)
-        for name, command in zip((MASTER, *WORKERS), (master, *workers), strict=True)
+        _program(name, command, layout, port)
+        for name, command, port in zip(
+            (MASTER, *WORKERS), (master, *workers), (cluster.port, *ports), strict=True
+        )
     ]
+
+
+def _make_secrets(layout: Layout, cluster: Cluster, properties: Path) -> None:
+    secret, password = secrets.token_urlsafe(32), secrets.token_urlsafe(16)
+    key_store = _write_key_store(layout, password)
+    settings = daemon_properties(secret, secrets.token_urlsafe(48), key_store, password)
+    write_atomic(properties, as_properties(settings) + "\n")
+    make_private(cluster.secret_file.parent)
+    write_atomic(cluster.secret_file, as_properties(job_properties(secret)) + "\n")
 
 
 def is_ready(cluster: Cluster) -> bool:
     """Master and workers listen."""
-    ports = (cluster.port, *(cluster.port + 2 + 2 * number for number in range(len(WORKERS))))
-    return all(_listens(port) for port in ports)
+    return all(_listens(port) for port in (cluster.port, *worker_ports(cluster)))
 
 
 def _listens(port: int) -> bool:
@@ -66,16 +78,17 @@ def _listens(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-def _program(name: str, command: tuple[str, ...], layout: Layout) -> Program:
+def _program(name: str, command: tuple[str, ...], layout: Layout, port: int) -> Program:
     return Program(
         name=name,
         command=command,
         directory=layout.cluster_folder,
         log=layout.logs / f"{name}.log",
         priority=10 if name == MASTER else 11,
+        port=port,
         environment={
             "SPARK_HOME": str(_spark(layout)),
-            "SPARK_LOCAL_IP": "127.0.0.1",
+            **({} if layout.apart else {"SPARK_LOCAL_IP": LOOPBACK}),
             # What the scripts, which we go without, would find out.
             "SPARK_SCALA_VERSION": "2.13",
         },

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from millrace.core.gateway.local import DEVICE, GATEWAY_FILE, SERVER, TOKEN
+from millrace.core.gateway.local import DEVICE, GATEWAY_FILE, SERVER, TOKEN, gateway_program
 from millrace.core.gateway_bundle import PASSWORD, bundle_files
 from millrace.core.layout import Layout
 from millrace.core.provision import GATEWAY
@@ -17,10 +17,6 @@ from millrace.local.pki import ensure_certificate
 from millrace.local.program import Program
 from millrace.local.secrets import ensure_user
 from millrace.state.files import make_private, write_atomic, write_new
-
-
-def gateway_program(site: str) -> str:
-    return f"gateway-{site}"
 
 
 def prepare_gateway(layout: Layout, site: SiteSpec, values: dict[str, Any]) -> Program:
@@ -39,12 +35,14 @@ def prepare_gateway(layout: Layout, site: SiteSpec, values: dict[str, Any]) -> P
         directory=folder,
         log=layout.logs / f"{name}.log",
         priority=25,
+        port=site.local.gateway.port if site.local and site.local.gateway else None,
     )
 
 
 def gateway_certificates(layout: Layout, site: SiteSpec) -> tuple[Path, Path]:
     """The gateway's own, and that of a first device."""
-    hosts = (site.gateway_host,) if site.gateway_host else ()
+    hosts = [site.gateway_host] if site.gateway_host else []
+    hosts += [layout.host(gateway_program(site.name))] if layout.apart else []
     own = ensure_certificate(layout, site.name, SERVER, f"{site.name}-gateway", hosts)
     return own, ensure_certificate(layout, site.name, DEVICE, f"{site.name}-device")
 

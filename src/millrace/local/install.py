@@ -31,6 +31,7 @@ PROGRESS_S = 10
 _EXTRAS = {
     "bench": "what the benchmarks run beside it",
     "browser": "what drives a browser",
+    "edge": "what containers at the edge need",
     "terraform": "what stands for AWS in tests",
     "airflow-3.0": "the oldest Airflow we run on",
 }

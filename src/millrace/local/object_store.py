@@ -37,14 +37,14 @@ def prepare_object_store(layout: Layout, bucket: Bucket, port: int) -> Program:
     """Everything up to the start of the process; done again, it changes nothing."""
     folder = layout.object_store
     make_private(folder, folder / "data")
-    certificate, key = ensure_server_certificate(layout, NAME)
+    certificate, key = ensure_server_certificate(layout, NAME, layout.own_hosts(NAME))
     tokens = {name: secrets.token_urlsafe(32) for name in TOKENS}
     write_atomic(folder / "security.toml", security(layout.ca, certificate, key, tokens))
     login = _ensure_login(bucket)
     text = identities(_USER, login["aws_access_key_id"], login["aws_secret_access_key"])
     write_atomic(folder / "identities.json", text)
     weed = str(layout.control_bin / "weed")
-    options = server_options(folder, port, certificate, key)
+    options = server_options(folder, port, certificate, key, layout.listen)
     return Program(
         name=NAME,
         command=(weed, f"-config_dir={folder}", "-logtostderr=true", "server", *options),

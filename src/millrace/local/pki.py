@@ -40,22 +40,26 @@ def ensure_certificate(
     return file
 
 
-def ensure_server_certificate(layout: Layout, name: str) -> tuple[Path, Path]:
+def ensure_server_certificate(
+    layout: Layout, name: str, hosts: Sequence[str] = ()
+) -> tuple[Path, Path]:
     """Chain and key of an HTTPS server, two files, as web servers want them."""
     folder = layout.pki / name
     make_private(layout.pki, folder)
     chain, key_file = folder / "cert.pem", folder / "key.pem"
     authority, now = ensure_authority(layout), datetime.now(UTC)
     key = _ensure_key(key_file)
-    if not _is_good_chain(chain, key, authority, name, now):
-        write_atomic(chain, _chain(certificates.make_leaf(authority, key, name, now), authority))
+    if not _is_good_chain(chain, key, authority, name, now, hosts):
+        leaf = certificates.make_leaf(authority, key, name, now, hosts)
+        write_atomic(chain, _chain(leaf, authority))
     return chain, key_file
 
 
 def ensure_authority(layout: Layout) -> certificates.Authority:
     """The CA; its key is written first, so a crash between the two files does no harm."""
-    key_file = layout.pki / "ca-key.pem"
-    make_private(layout.pki)
+    key_file = layout.ca_key
+    make_private(layout.pki, key_file.parent)
+    _move_in(layout.pki / key_file.name, key_file)
     if layout.ca.exists() and not key_file.exists():
         raise BrokenPkiError(key_file, "the key of the CA is missing")
     key = _ensure_key(key_file)
@@ -69,6 +73,12 @@ def ensure_authority(layout: Layout) -> certificates.Authority:
     if not certificates.belong_together(certificate, key):
         raise BrokenPkiError(layout.ca, f"it does not fit its key {key_file.name}")
     return certificates.Authority(key, certificate)
+
+
+def _move_in(old: Path, new: Path) -> None:
+    """Where it lay until version 0.1."""
+    if old.exists() and not new.exists():
+        old.replace(new)
 
 
 def _ensure_key(file: Path) -> ec.EllipticCurvePrivateKey:

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 from millrace.core.broker import FIRST, node_name, node_ports, nodes
 from millrace.core.cluster import MASTER
+from millrace.core.gateway.local import gateway_program
 from millrace.core.layout import Layout
 from millrace.core.object_store import NAME as STORE
 from millrace.core.pipeline import PipelineSpec
 from millrace.core.registry import NAME as REGISTRY
 from millrace.core.relay import RelaySpec
 from millrace.core.site import SiteSpec
-from millrace.local.airflow import API_SERVER
-from millrace.local.gateway import gateway_program
+from millrace.local.airflow_config import API_SERVER
 from millrace.local.program import Program
 from millrace.settings import Settings
 from millrace.specs.loader import (

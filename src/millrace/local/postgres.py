@@ -15,6 +15,7 @@ from millrace.core.layout import Layout
 from millrace.local.program import Program
 from millrace.state.files import write_atomic
 
+NAME = "postgres"
 USER = DATABASE = "airflow"
 _NOBODY = 65_534
 _SETTINGS = {
@@ -28,21 +29,21 @@ _SETTINGS = {
 
 
 def prepare_postgres(layout: Layout, environment: Mapping[str, str]) -> Program:
-    """Make the cluster where there is none; what a crash left behind is put aside."""
+    """Make the cluster where there is none."""
     _make_password(layout)
     for folder in (layout.postgres, layout.postgres_socket):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         _hand_over(folder)
     if not (_data(layout) / "PG_VERSION").exists():
         _initialize(layout, environment)
-    (_data(layout) / "postmaster.pid").unlink(missing_ok=True)
     return Program(
-        name="postgres",
+        name=NAME,
         command=(*_as_nobody(), _binary("postgres"), *_options(layout)),
         directory=layout.postgres,
         log=layout.logs / "postgres.log",
         priority=10,
         stop_signal="INT",  # ends sessions at once, and cleanly
+        stale=(_data(layout) / "postmaster.pid",),
     )
 
 
@@ -53,8 +54,11 @@ def url(layout: Layout, driver: str) -> str:
 
 
 def answers(layout: Layout) -> bool:
-    question = (_binary("pg_isready"), "-q", "-h", str(layout.postgres_socket))
-    return subprocess.run(question, check=False, timeout=30).returncode == 0
+    return subprocess.run(question(layout), check=False, timeout=30).returncode == 0
+
+
+def question(layout: Layout) -> tuple[str, ...]:
+    return (_binary("pg_isready"), "-q", "-h", str(layout.postgres_socket))
 
 
 def ensure_database(layout: Layout) -> None:

@@ -21,3 +21,9 @@ class Program:
     stop_signal: str = "TERM"
     autostart: bool = True
     autorestart: bool = True
+    # What a crash leaves, which would keep the next start from working.
+    stale: tuple[Path, ...] = ()
+
+    def forget_crash(self) -> None:
+        for file in self.stale:
+            file.unlink(missing_ok=True)

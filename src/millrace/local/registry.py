@@ -29,13 +29,13 @@ def prepare_registry(layout: Layout, registry: Registry) -> Program:
     folder = layout.registry_folder
     app, java = layout.jars("registry") / "quarkus-run.jar", layout.registry_java
     for file in (app, java):
-        if not file.exists():
+        if not (layout.apart or file.exists()):  # a container of its own has them
             raise NotInstalledError(file)
     make_private(folder)
-    certificate, key = ensure_server_certificate(layout, NAME)
+    certificate, key = ensure_server_certificate(layout, NAME, layout.own_hosts(NAME))
     passwords = {user: ensure_user(layout, NAME, user).password for user in User}
     settings = folder / "registry.properties"
-    properties = registry_properties(registry, folder, certificate, key, passwords)
+    properties = registry_properties(registry, folder, certificate, key, passwords, layout.listen)
     write_atomic(settings, as_properties(properties) + "\n")
     return Program(
         name=NAME,

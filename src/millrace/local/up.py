@@ -3,47 +3,33 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
-from itertools import chain
 
 from millrace.core.cluster import MASTER
 from millrace.core.errors import MillraceError
-from millrace.core.gateway.local import local_gateway
 from millrace.core.heartbeat import Phase
 from millrace.core.object_store import NAME as STORE
 from millrace.core.pipeline import PipelineSpec
-from millrace.core.provision import wanted_for_site
 from millrace.core.registry import NAME as REGISTRY
 from millrace.core.relay import RelaySpec
-from millrace.core.relay_references import sites_of_relay
-from millrace.core.simulation import Simulator
 from millrace.core.site import SiteSpec
-from millrace.edge.errors import UnreachableError
 from millrace.local import airflow, postgres
-from millrace.local.broker import prepare_brokers
 from millrace.local.checks import check_machine, check_path, check_ports, open_var
-from millrace.local.cluster import is_ready, prepare_cluster
+from millrace.local.cluster import is_ready
 from millrace.local.exclusive import only_one_at_work
-from millrace.local.gateway import prepare_gateway
 from millrace.local.grow import forget_added
 from millrace.local.identity import stack_environment
 from millrace.local.leftovers import end_leftovers
-from millrace.local.object_store import (
-    check_bucket,
-    ensure_trust_store,
-    is_open,
-    prepare_object_store,
-)
-from millrace.local.pki import ensure_authority, ensure_server_certificate
+from millrace.local.object_store import check_bucket, is_open
+from millrace.local.opening import has_relays, has_users
 from millrace.local.plan import StackPlan, broker_program, relay_program
+from millrace.local.prepare import Task, prepare
 from millrace.local.program import Program
 from millrace.local.progress import Progress
-from millrace.local.provision import provision_as_admin
-from millrace.local.registry import fill, prepare_registry
+from millrace.local.registry import fill
 from millrace.local.registry import is_open as registry_is_open
-from millrace.local.relay import RelayPlan, provision_relay
 from millrace.local.runner import program_name
 from millrace.local.supervisor import Supervisor
 from millrace.local.supervisor_config import render_config
@@ -94,49 +80,18 @@ class _Ascent:
         self._start_simulators()
 
     def _prepare(self) -> list[Program]:
-        """All files that the programs read. Returns Airflow's components."""
-        layout = self._layout
-        for folder in (layout.run, layout.logs, layout.jobs, layout.airflow):
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        ensure_authority(layout)  # once, before many ask for certificates at a time
-        ensure_server_certificate(layout, "airflow")
-        store = self._prepare_store()
-        components = airflow.prepare_airflow(layout, self._plan.airflow_port)
+        """Returns Airflow's components."""
+        prepared = prepare(self._plan, self._environment, self._prepare_storage)
+        for program in prepared.programs:
+            program.forget_crash()
+        forget_added(self._layout)
+        text = render_config(prepared.programs, self._layout)
+        write_atomic(self._layout.supervisor_config, text)
+        return list(prepared.components)
+
+    def _prepare_storage(self, parts: Sequence[Task]) -> list[list[Program]]:
         with self._progress.step("preparing storage", "storage of brokers and Postgres is ready"):
-            parts: list[Callable[[], list[Program]]] = [self._prepare_database]
-            parts += [partial(prepare_brokers, site, layout) for site in self._plan.brokered]
-            stores = list(chain.from_iterable(self._patience.all_of(parts)))
-        cluster = prepare_cluster(layout, layout.cluster) if layout.cluster else []
-        registry = [prepare_registry(layout, layout.registry)] if layout.registry else []
-        late = [
-            *self._prepare_gateways(),
-            *self._plan.simulators(),
-            *self._plan.relay_programs(),
-        ]
-        forget_added(layout)
-        text = render_config([*store, *cluster, *registry, *stores, *components, *late], layout)
-        write_atomic(layout.supervisor_config, text)
-        return components
-
-    def _prepare_database(self) -> list[Program]:
-        return [postgres.prepare_postgres(self._layout, self._environment)]
-
-    def _prepare_gateways(self) -> list[Program]:
-        return [
-            prepare_gateway(
-                self._layout,
-                site,
-                local_gateway(site.name, site.local.gateway, site.local.simulator or Simulator()),
-            )
-            for site in self._plan.local_sites
-            if site.local and site.local.gateway
-        ]
-
-    def _prepare_store(self) -> list[Program]:
-        bucket, port = self._layout.bucket, self._plan.store_port
-        if bucket:
-            ensure_trust_store(bucket)
-        return [prepare_object_store(self._layout, bucket, port)] if bucket and port else []
+            return self._patience.all_of(parts)
 
     def _open_store(self) -> None:
         """Before Airflow, whose first task makes tables in it."""
@@ -195,26 +150,15 @@ class _Ascent:
     def _raise_site(self, site: SiteSpec) -> None:
         name = broker_program(site)
         with self._progress.step(f"broker of {site.name}", f"the broker of {site.name} answers"):
-            holds = partial(self._has_users, site)
+            holds = partial(has_users, self._plan, site)
             self._patience.until(name, self._layout.logs / f"{name}.log", holds, _BROKER_S)
 
     def _raise_cluster(self, cluster: SiteSpec) -> None:
         """With what its relays need there, and at their sites too once these answer."""
         with self._progress.step(f"brokers of {cluster.name}", f"{cluster.name} answers"):
-            relays = [relay for relay in self._plan.relays if relay.to == cluster.name]
-            holds = partial(self._has_relays, cluster, relays)
+            holds = partial(has_relays, self._plan, cluster)
             name = broker_program(cluster)
             self._patience.until(name, self._layout.logs / f"{name}.log", holds, _BROKER_S)
-
-    def _has_relays(self, cluster: SiteSpec, relays: list[RelaySpec]) -> bool:
-        try:
-            for relay in relays:
-                plan = RelayPlan(relay, tuple(sites_of_relay(relay, self._plan.sites)), cluster)
-                ours = [site for site in plan.sites if site.local]
-                provision_relay(self._layout, plan, ours)
-        except UnreachableError:
-            return False
-        return True
 
     def _start_relays(self) -> None:
         for program in self._plan.relay_programs():
@@ -228,15 +172,6 @@ class _Ascent:
     def _is_at_work(self, relay: RelaySpec) -> bool:
         beat = read_relay_beat(self._layout, relay.name)
         return beat is not None and beat.began > self._began and bool(beat.sites)
-
-    def _has_users(self, site: SiteSpec) -> bool:
-        """Topics and rights on them come with the pipelines that need them."""
-        try:
-            wanted = wanted_for_site(site, [], self._layout.events_site)
-            provision_as_admin(self._layout, site, wanted)
-        except UnreachableError:
-            return False
-        return True
 
     def _wait_for_pipeline(self, pipeline: PipelineSpec) -> None:
         job, log = program_name(pipeline.name), self._layout.job_log(pipeline.name)

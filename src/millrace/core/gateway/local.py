@@ -13,7 +13,13 @@ KEY_MARK = b"\t"
 SERVER, DEVICE = "gateway", "device"
 
 
-def local_gateway(site: str, gateway: LocalGateway, simulator: Simulator) -> dict[str, Any]:
+def gateway_program(site: str) -> str:
+    return f"gateway-{site}"
+
+
+def local_gateway(
+    site: str, gateway: LocalGateway, simulator: Simulator, listen: str
+) -> dict[str, Any]:
     """Takes what the simulator sends, by TLS, from devices that our authority has signed."""
     return {
         "site": site,
@@ -22,12 +28,12 @@ def local_gateway(site: str, gateway: LocalGateway, simulator: Simulator) -> dic
             {
                 "name": "devices",
                 "kind": "tcp",
-                "listen": f"127.0.0.1:{gateway.port}",
+                "listen": f"{listen}:{gateway.port}",
                 "framing": "length-prefixed",
                 "acknowledge": True,
                 "topic": simulator.topic,
                 "key": {"before": KEY_MARK.decode()},
             }
         ],
-        "status": {"listen": f"127.0.0.1:{gateway.port + 1}"},
+        "status": {"listen": f"{listen}:{gateway.port + 1}"},
     }

@@ -1,0 +1,76 @@
+"""All files that the stack's programs read, and the programs; done again, it changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+
+from millrace.core.gateway.local import local_gateway
+from millrace.core.simulation import Simulator
+from millrace.local import airflow, postgres
+from millrace.local.airflow_config import API_SERVER
+from millrace.local.broker import prepare_brokers
+from millrace.local.cluster import prepare_cluster
+from millrace.local.gateway import prepare_gateway
+from millrace.local.object_store import ensure_trust_store, prepare_object_store
+from millrace.local.pki import ensure_authority, ensure_server_certificate
+from millrace.local.plan import StackPlan
+from millrace.local.program import Program
+from millrace.local.registry import prepare_registry
+
+Task = Callable[[], list[Program]]
+AllOf = Callable[[Sequence[Task]], list[list[Program]]]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """`components`: Airflow's, which start once their database is there."""
+
+    others: tuple[Program, ...]
+    components: tuple[Program, ...]
+
+    @property
+    def programs(self) -> tuple[Program, ...]:
+        return (*self.others, *self.components)
+
+
+def prepare(plan: StackPlan, environment: Mapping[str, str], all_of: AllOf) -> Prepared:
+    """`all_of` runs what takes long, side by side if it can."""
+    layout = plan.layout
+    for folder in (layout.run, layout.logs, layout.jobs, layout.airflow):
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    ensure_authority(layout)  # once, before many ask for certificates at a time
+    ensure_server_certificate(layout, "airflow", layout.own_hosts(API_SERVER))
+    store = _prepare_store(plan)
+    components = airflow.prepare_airflow(layout, plan.airflow_port)
+    tasks: list[Task] = [lambda: [postgres.prepare_postgres(layout, environment)]]
+    tasks += [partial(prepare_brokers, site, layout) for site in plan.brokered]
+    stores = chain.from_iterable(all_of(tasks))
+    cluster = prepare_cluster(layout, layout.cluster) if layout.cluster else []
+    registry = [prepare_registry(layout, layout.registry)] if layout.registry else []
+    late = [*_prepare_gateways(plan), *plan.simulators(), *plan.relay_programs()]
+    return Prepared((*store, *cluster, *registry, *stores, *late), tuple(components))
+
+
+def _prepare_store(plan: StackPlan) -> list[Program]:
+    bucket, port = plan.layout.bucket, plan.store_port
+    if bucket:
+        ensure_trust_store(bucket)
+    return [prepare_object_store(plan.layout, bucket, port)] if bucket and port else []
+
+
+def _prepare_gateways(plan: StackPlan) -> list[Program]:
+    listen = plan.layout.listen
+    return [
+        prepare_gateway(
+            plan.layout,
+            site,
+            local_gateway(
+                site.name, site.local.gateway, site.local.simulator or Simulator(), listen
+            ),
+        )
+        for site in plan.local_sites
+        if site.local and site.local.gateway
+    ]
