@@ -5,7 +5,7 @@ MILLRACE = .venv/bin/millrace
 PYTEST = .venv/bin/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help install up down status reset check release dev lint test unit spark airflow integration e2e browser terraform bench bench-full faults
+.PHONY: help install up down status reset check release dev lint test unit spark airflow integration e2e browser terraform containers bench bench-full faults
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -39,6 +39,7 @@ lint: dev ## Lint, format, types and the rings
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
 	.venv/bin/lint-imports
+	.venv/bin/hadolint infra/docker/Dockerfile
 
 unit: dev ## Tests that need nothing but Python
 	$(PYTEST) tests/unit
@@ -65,6 +66,9 @@ browser: ## What an operator does, in a real chromium (PICTURES=docs/guide/image
 terraform: ## Tests of the cloud's infrastructure, on AWS made of moto; needs the programs terraform and tflint
 	@$(INSTALL) --dev --terraform
 	.venv-terraform/bin/python -m pytest tests/terraform
+
+containers: dev ## Tests of docker-compose.yml, on a Docker engine; where there is none, root makes one
+	$(PYTEST) tests/containers
 
 bench: ## Speed and memory beside what people use instead, in ten minutes
 	@$(INSTALL) --bench

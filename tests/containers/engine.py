@@ -33,11 +33,15 @@ class Engine:
         return self.call("docker", *arguments, timeout_s=timeout_s).stdout
 
     def call(
-        self, *command: str, timeout_s: float = 120, check: bool = True
+        self,
+        *command: str,
+        timeout_s: float = 120,
+        check: bool = True,
+        more: Mapping[str, str] = {},
     ) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
             command,
-            env=dict(self.environment),
+            env={**self.environment, **more},
             capture_output=True,
             text=True,
             timeout=timeout_s,

@@ -132,3 +132,12 @@ def test_web_server_gets_chain_and_key_that_fit(layout):
     before = chain.read_bytes()
     ensure_server_certificate(layout, "airflow")
     assert chain.read_bytes() == before
+
+
+def test_a_key_of_the_ca_from_before_is_moved_and_signs_on(layout):
+    file = make(layout)
+    before = file.read_text()
+    layout.ca_key.rename(layout.pki / "ca-key.pem")
+    assert make(layout).read_text() == before
+    assert layout.ca_key.exists()
+    assert not (layout.pki / "ca-key.pem").exists()

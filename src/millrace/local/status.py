@@ -71,7 +71,8 @@ def look(plan: StackPlan, sample_s: float) -> StackStatus:
         relays={
             relay.name: describe_relay(
                 read_relay_beat(plan.layout, relay.name),
-                runs=f"relay-{relay.name}" in running,
+                # What runs in another container is known by its beat alone.
+                runs=plan.layout.apart or f"relay-{relay.name}" in running,
                 now=now,
             )
             for relay in plan.relays
