@@ -167,3 +167,21 @@ def served(gateway: RunningGateway) -> bytes | None:
 def first_certificate(pem: str) -> str:
     end = "-----END CERTIFICATE-----"
     return pem[pem.index("-----BEGIN CERTIFICATE") : pem.index(end) + len(end)]
+
+
+def test_nobody_takes_the_name_of_anothers_certificate(
+    site: RunningSite, new_gateway: NewGateway
+) -> None:
+    site.add_topic("named", partitions=1)
+    gateway = new_gateway({**LINES, "topic": "named", "names": "certificate"})
+    its_own, stranger = gateway.device_at(name="device-1/arm"), gateway.device_at(name="device-2")
+    assert its_own.greet() == 0
+    stranger.socket.sendall(b"HELLO device-2\nnot taken\n")
+    assert stranger.answers(1) == ["REFUSED HELLO says another name than the certificate"]
+    with pytest.raises(ConnectionResetError):
+        stranger.answers(1)
+    its_own.send([b"taken"])
+    assert its_own.answers(1) == ["1"]
+    wait_until(lambda: site.consume("app", "named"))
+    assert [value for _, value in site.consume("app", "named")] == [b"taken"]
+    gateway.stop()

@@ -277,9 +277,13 @@ def test_a_topic_of_commands_has_one_level_for_the_device(topic):
 
 @pytest.mark.parametrize(
     ("values", "problem"),
-    [({"commands": True}, "needs acknowledge"), ({"name": "commands"}, "may be called 'commands'")],
+    [
+        ({"commands": True}, "needs acknowledge"),
+        ({"name": "commands"}, "may be called 'commands'"),
+        ({"names": "certificate"}, "names: certificate needs tls"),
+    ],
 )
-def test_a_gateways_file_that_cannot_command_is_refused(values, problem):
+def test_a_gateways_file_that_cannot_know_its_devices_is_refused(values, problem):
     one = {"name": "tcp", "kind": "tcp", "listen": "0.0.0.0:1", "plain": True, "topic": "t"}
     with pytest.raises(ValidationError, match=problem):
         GatewaySpec.model_validate({"site": "plant-a", "data": "d", "inputs": [one | values]})

@@ -119,6 +119,8 @@ class TcpInput(ListeningInput):
     framing: Literal["lines", "length-prefixed"] = "lines"
     # Each message is answered with its number once it is safe.
     acknowledge: bool = False
+    # What HELLO may say: any name, or that of the device's own certificate.
+    names: Literal["any", "certificate"] = "any"
     # Devices that have said HELLO are told the commands for them.
     commands: bool = False
     # A message that has begun has to end within this.
@@ -128,6 +130,12 @@ class TcpInput(ListeningInput):
     def _knows_its_clients(self) -> TcpInput:
         if self.tls and self.tls.clients is None:
             raise ValueError("tls.clients is missing: the authority that signs its devices")
+        return self
+
+    @model_validator(mode="after")
+    def _sees_certificates(self) -> TcpInput:
+        if self.names == "certificate" and self.tls is None:
+            raise ValueError("names: certificate needs tls, as names are those of certificates")
         return self
 
     @model_validator(mode="after")

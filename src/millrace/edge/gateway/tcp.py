@@ -12,13 +12,13 @@ Where the input has `commands`, such a device is told `COMMAND <json>`. It says 
 from __future__ import annotations
 
 import asyncio
-import re
 import socket
 from collections.abc import Callable
 from datetime import timedelta
 
 from millrace.core.gateway.commands import noted_line, read_answer
 from millrace.core.gateway.framing import Framing, LengthPrefixed, Lines
+from millrace.core.gateway.greeting import may_be_called, name_in, owner_of
 from millrace.core.gateway.inputs import TcpInput
 from millrace.core.gateway.ledger import Unkept
 from millrace.core.gateway.records import Record
@@ -26,7 +26,6 @@ from millrace.edge.gateway.commander import Commander
 from millrace.edge.gateway.committer import Batch, Outcome
 from millrace.edge.gateway.intake import Intake
 
-_HELLO = re.compile(rb"HELLO ([A-Za-z0-9._:/-]{1,200})")
 _FRAMINGS: dict[str, Callable[[int], Framing]] = {
     "lines": Lines,
     "length-prefixed": LengthPrefixed,
@@ -100,6 +99,8 @@ class Connection(asyncio.Protocol):
             self._is_first = False
             if self._is_greeted_by(messages[0]):
                 messages = messages[1:]
+        if self._transport is None or self._transport.is_closing():
+            return
         if self._commander and self._origin:
             messages = [one for one in messages if not self._is_answer(one)]
         self._take(messages)
@@ -128,6 +129,10 @@ class Connection(asyncio.Protocol):
     def _device(self) -> str:
         return self._origin.decode()
 
+    @property
+    def _owner(self) -> str:
+        return owner_of(self._transport.get_extra_info("peercert")) if self._transport else ""
+
     def say(self, words: bytes) -> bool:
         """Whether they have left."""
         if self._transport is None or self._transport.is_closing():
@@ -155,10 +160,14 @@ class Connection(asyncio.Protocol):
 
     def _is_greeted_by(self, message: bytes | None) -> bool:
         """Only where answers are given: a device that hears none cannot know where to go on."""
-        found = _HELLO.fullmatch(message) if message and self._spec.acknowledge else None
-        if found is None:
+        name = name_in(message) if message and self._spec.acknowledge else None
+        if name is None:
             return False
-        self._origin = found[1]
+        if self._spec.names == "certificate" and not may_be_called(name, self._owner):
+            self._say(b"REFUSED HELLO says another name than the certificate\n")
+            self.end()
+            return True
+        self._origin = name.encode()
         self._number = self._intake.last_of(self._origin)
         self._say(b"OK %d\n" % self._number)
         if self._commander:
