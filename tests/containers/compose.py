@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import time
+import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +23,7 @@ SERVICES = {
     *("spark-master", "spark-worker-1", "spark-worker-2"),
 }
 # With room for a machine that others work on too.
-UP_S, WELL_S, TASK_S = 1200, 420, 900
+UP_S, WELL_S = 1200, 420
 Json = dict[str, Any]
 
 
@@ -36,7 +36,8 @@ class Platform:
 
     def compose(self, *words: str, timeout_s: float = UP_S, check: bool = True) -> str:
         file = ("-f", str(self.checkout / "docker-compose.yml"), "-p", self.project)
-        command = ("docker-compose", *file, *words)
+        program = ("docker-compose",) if shutil.which("docker-compose") else ("docker", "compose")
+        command = (*program, *file, *words)
         return self.engine.call(
             *command, timeout_s=timeout_s, check=check, more=self.settings
         ).stdout
@@ -58,16 +59,24 @@ class Platform:
         return {one["Config"]["Labels"]["com.docker.compose.service"]: one for one in found}
 
     def container(self, service: str) -> Json:
-        name = f"{self.project}_{service}_1"
-        found: Json = json.loads(self.engine.docker("inspect", name))[0]
+        found: Json = json.loads(self.engine.docker("inspect", self.id_of(service)))[0]
         return found
+
+    def id_of(self, service: str) -> str:
+        labels = {"project": self.project, "service": service, "oneoff": "False"}
+        wanted = (
+            f"--filter=label=com.docker.compose.{key}={value}" for key, value in labels.items()
+        )
+        found = self.engine.docker("ps", "-aq", *wanted).split()
+        assert len(found) == 1, f"{service} has {len(found)} containers"
+        return found[0]
 
     def health(self, service: str) -> str:
         return str(self.container(service)["State"].get("Health", {}).get("Status"))
 
     def inside(self, service: str, *command: str, check: bool = True) -> str:
-        name = f"{self.project}_{service}_1"
-        return self.engine.call("docker", "exec", name, *command, check=check).stdout
+        container = self.id_of(service)
+        return self.engine.call("docker", "exec", container, *command, check=check).stdout
 
     def crash(self, service: str) -> None:
         """All processes at once, as when the machine runs out of memory."""
@@ -77,9 +86,6 @@ class Platform:
         wait_until(
             lambda: self.container(service)["RestartCount"] > before, WELL_S, back, poll_s=0.5
         )
-
-    def millrace(self, *words: str, timeout_s: float = TASK_S) -> str:
-        return self.compose("run", "--rm", "-T", "cli", *words, timeout_s=timeout_s)
 
     def verify(self) -> Json:
         said = self.compose("run", "--rm", "-T", "cli", "verify", "temperature", "--json")
@@ -96,9 +102,9 @@ class Platform:
         sites = json.loads(text)["sites"] if text else []
         return {site["site"]: site["rows_total"] for site in sites}
 
-    def await_more_rows(self, after: Mapping[str, int] | None = None) -> None:
+    def await_more_rows(self) -> None:
         """Of both sites; a job that was started anew counts from nothing."""
-        seen = dict(after if after is not None else self.rows())
+        seen = self.rows()
         flowing: set[str] = set()
 
         def flows() -> bool:
@@ -125,7 +131,3 @@ class Platform:
 
     def logs(self, services: Iterable[str] = ()) -> str:
         return self.compose("logs", "--no-color", "--tail", "25", *services, check=False)
-
-
-def measured_s(began: float) -> float:
-    return round(time.monotonic() - began, 1)

@@ -113,7 +113,7 @@ def test_what_crashes_comes_back_and_nothing_is_lost_or_doubled(platform: Platfo
 def test_what_was_killed_by_hand_is_back_after_another_up(platform: Platform) -> None:
     """A kill that was asked for is no crash: the engine leaves it at that."""
     for service in ("kafka-plant-b", "jobs", "airflow-api-server"):
-        platform.engine.docker("kill", f"{platform.project}_{service}_1")
+        platform.engine.docker("kill", platform.id_of(service))
     platform.up()
     platform.await_more_rows()
 
