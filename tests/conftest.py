@@ -6,6 +6,7 @@ import pytest
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--mosquitto", action="store_true", help="it is the MQTT broker of the tests")
     parser.addoption("--full", action="store_true", help="every cell of every matrix, long races")
 
 

@@ -131,13 +131,13 @@ class MqttDevice:
         self.client.on_message = self._on_message
         ready = threading.Event()
         self.client.on_subscribe = lambda *_: ready.set()
+        # Each time: a broker that was killed may have forgotten what its sessions want.
+        self.client.on_connect = lambda client, *_: client.subscribe(self._topic, qos=1)
         self.client.reconnect_delay_set(1, 1)
         lasting = Properties(PacketTypes.CONNECT)
         lasting.SessionExpiryInterval = 600
         self.client.connect("localhost", mqtt.port, clean_start=False, properties=lasting)
         self.client.loop_start()
-        wait_until(self.client.is_connected)
-        self.client.subscribe(self._topic, qos=1)
         assert ready.wait(10)
 
     def _on_message(self, client: Client, _data: Any, message: MQTTMessage) -> None:

@@ -32,6 +32,7 @@ from millrace.local.broker import prepare_broker
 from millrace.local.program import Program
 from millrace.local.secrets import ensure_user
 from tests.integration.ingest_driver import IngestDriver
+from tests.integration.mosquitto import RunningMosquitto
 from tests.integration.mqtt_broker import RunningMqtt
 from tests.integration.object_store import RunningStore
 from tests.support import compile_quickly, free_ports, start, wait_until
@@ -189,9 +190,12 @@ def store(home: Path) -> Iterator[RunningStore]:
 
 
 @pytest.fixture(scope="module")
-def mqtt(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningMqtt]:
+def mqtt(
+    request: pytest.FixtureRequest, home: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[RunningMqtt]:
     """Started by the first module that wants it; tests take topics of their own."""
-    running = RunningMqtt.prepare(Layout(home), tmp_path_factory.mktemp("mqtt") / "broker")
+    broker = RunningMosquitto if request.config.getoption("--mosquitto") else RunningMqtt
+    running = broker.prepare(Layout(home), tmp_path_factory.mktemp("mqtt") / "broker")
     running.start()
     try:
         yield running

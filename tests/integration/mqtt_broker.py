@@ -64,6 +64,11 @@ class RunningMqtt:
         return f"localhost:{self.port}"
 
     @property
+    def address_for_certificates(self) -> str:
+        """Where a certificate is enough."""
+        return self.address
+
+    @property
     def tls(self) -> ssl.SSLContext:
         return ssl.create_default_context(cafile=str(self.layout.ca))
 

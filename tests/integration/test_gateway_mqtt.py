@@ -225,7 +225,8 @@ def test_a_wrong_password_is_told_of_and_a_new_one_taken_up(site, mqtt, new_subs
 def test_a_certificate_is_enough(site, mqtt, new_subscriber, new_publisher):
     site.add_topic("mqtt-certificate", partitions=1)
     tls = {"ca": str(mqtt.layout.ca), "certificate": _certificate(mqtt)}
-    gateway = new_subscriber("mqtt-certificate", login=None, tls=tls)
+    where = {"broker": mqtt.address_for_certificates}
+    gateway = new_subscriber("mqtt-certificate", login=None, tls=tls, **where)
     connected(gateway)
     publisher = new_publisher("plc")
     publisher.publish("mqtt-certificate/line-1", readings(0, 3))

@@ -34,6 +34,9 @@ log = logging.getLogger(__name__)
 _KEEP_ALIVE_S = 30
 _CONNECT_S = 5.0
 _PAUSES_S = (0.2, 0.5, 1.0, 2.0, 5.0)
+# Not every broker says why it refuses a connection.
+_WHO = "wrong user or password, or a certificate that it does not know"
+_HINTS = {0x85: "another session of that name", 0x86: _WHO, 0x87: _WHO}
 # How long the broker keeps a session that nobody resumes.
 _SESSION_S = 30 * 86_400
 _PUBACK = struct.Struct(">BBHB")
@@ -174,7 +177,7 @@ class MqttClient:
     ) -> None:
         self._is_answered = True
         if code.is_failure:
-            said = getattr(about, "ReasonString", "")
+            said = getattr(about, "ReasonString", "") or _HINTS.get(code.value, "")
             self._say_obstacle(f"{code}: {said}" if said else str(code))
             return
         self._failures = 0
