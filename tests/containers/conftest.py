@@ -23,7 +23,7 @@ VERSION = "test"
 def folder() -> Iterator[Path]:
     made = Path(tempfile.mkdtemp(prefix="millrace-containers-")).resolve()
     yield made
-    shutil.rmtree(made, ignore_errors=True)
+    shutil.rmtree(made)
 
 
 @pytest.fixture(scope="session")
