@@ -5,7 +5,7 @@ MILLRACE = .venv/bin/millrace
 PYTEST = .venv/bin/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help install up down status reset check release dev lint test unit spark airflow integration e2e browser terraform containers bench bench-full faults
+.PHONY: help install up down status reset check release dev lint test unit spark airflow integration e2e browser terraform containers machine bench bench-full faults
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -69,6 +69,9 @@ terraform: ## Tests of the cloud's infrastructure, on AWS made of moto; needs th
 
 containers: dev ## Tests of docker-compose.yml, on a Docker engine; where there is none, root makes one
 	$(PYTEST) tests/containers
+
+machine: dev ## A site's gateway on a bare Debian machine with systemd; needs root, mmdebstrap and systemd-container
+	$(PYTEST) tests/machine
 
 bench: ## Speed and memory beside what people use instead, in ten minutes
 	@$(INSTALL) --bench

@@ -8,6 +8,7 @@ import signal
 import socket
 import ssl
 import subprocess
+import tarfile
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -19,8 +20,10 @@ import httpx
 import yaml
 
 from millrace.core.gateway_bundle import bundle_files
+from millrace.core.layout import Layout
 from millrace.core.provision import GATEWAY
 from millrace.local.pki import ensure_certificate
+from millrace.tasks.bundle import write_bundle
 from tests.integration.conftest import CHECKOUT, RunningSite
 from tests.support import free_ports, wait_until
 
@@ -130,6 +133,20 @@ class RunningGateway:
         if spec.get("plain"):
             return Device(socket.create_connection(address, 10), name)
         return Device.at(*address, self.site.layout.ca, self.device, name)
+
+
+def unpacked_bundle(site: RunningSite, folder: Path) -> Path:
+    """Of a checkout like ours, with the site's passwords and certificates."""
+    home = folder / "home"
+    home.mkdir()
+    for part in ("src", "infra", "uv.lock", "schemas"):
+        (home / part).symlink_to(CHECKOUT / part)
+    (home / "var").symlink_to(site.layout.var)
+    (home / "dags").mkdir()
+    packed = write_bundle(Layout(home), site.spec)
+    with tarfile.open(packed) as archive:
+        archive.extractall(folder, filter="data")
+    return folder / f"{site.spec.name}-gateway"
 
 
 class Device:

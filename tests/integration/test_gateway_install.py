@@ -4,32 +4,19 @@ from __future__ import annotations
 
 import os
 import subprocess
-import tarfile
 from pathlib import Path
 
 import pytest
 import yaml
 
-from millrace.core.layout import Layout
-from millrace.tasks.bundle import write_bundle
-from tests.integration.conftest import CHECKOUT, RunningSite
-from tests.integration.gateways import Device
+from tests.integration.conftest import RunningSite
+from tests.integration.gateways import Device, unpacked_bundle
 from tests.support import free_ports, wait_until
 
 
 @pytest.fixture
 def bundle(site: RunningSite, tmp_path: Path) -> Path:
-    """Of a checkout like ours, with the site's passwords and certificates."""
-    home = tmp_path / "home"
-    home.mkdir()
-    for part in ("src", "infra", "uv.lock", "schemas"):
-        (home / part).symlink_to(CHECKOUT / part)
-    (home / "var").symlink_to(site.layout.var)
-    (home / "dags").mkdir()
-    packed = write_bundle(Layout(home), site.spec)
-    with tarfile.open(packed) as archive:
-        archive.extractall(tmp_path, filter="data")
-    return tmp_path / f"{site.spec.name}-gateway"
+    return unpacked_bundle(site, tmp_path)
 
 
 def install(bundle: Path, root: Path, *options: str) -> subprocess.CompletedProcess[str]:
