@@ -118,10 +118,26 @@ def test_the_endpoints_are_those_of_the_network() -> None:
     assert len(listed) == ENDPOINTS
 
 
+@pytest.fixture
+def as_shipped(tmp_path: Path) -> Path:
+    """Two sites and the README's pipeline, whatever this checkout's own have become."""
+    for part in ("terraform", "schemas", "expectations", "infra"):
+        (tmp_path / part).symlink_to(CHECKOUT / part)
+    pipeline = (CHECKOUT / "README.md").read_text().split("```yaml\n")[1].split("```")[0]
+    files = {"pipelines/temperature": pipeline}
+    for number, site in enumerate(("plant-a", "plant-b")):
+        files[f"sites/{site}"] = f"name: {site}\nbootstrap: 127.0.0.1:{19092 + 100 * number}\n"
+    for name, text in files.items():
+        file = tmp_path / "dags" / f"{name}.yaml"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    return tmp_path
+
+
 def test_every_figure_of_the_guide_is_what_the_command_says(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, as_shipped: Path
 ) -> None:
-    monkeypatch.setenv(HOME_VARIABLE, str(CHECKOUT))
+    monkeypatch.setenv(HOME_VARIABLE, str(as_shipped))
     shown = BLOCK.findall(GUIDE.read_text())
     assert len(shown) == 3
     for command, output in shown:
