@@ -20,7 +20,7 @@ def modes(folder: Path) -> dict[Path, int]:
 
 def test_keys_passwords_and_settings_are_for_their_owner_only(site):
     layout: Layout = site.layout
-    files = modes(layout.pki) | modes(layout.secrets)
+    files = modes(layout.pki) | modes(layout.ca_key.parent) | modes(layout.secrets)
     files[layout.broker("plant-t") / "server.properties"] = stat.S_IMODE(
         (layout.broker("plant-t") / "server.properties").stat().st_mode
     )
@@ -30,7 +30,11 @@ def test_keys_passwords_and_settings_are_for_their_owner_only(site):
 
 def test_folders_of_secrets_are_shut(site):
     folders = [site.layout.secrets, site.layout.secrets / "plant-t", site.layout.pki]
-    folders += [site.layout.pki / "plant-t", site.layout.broker("plant-t")]
+    folders += [
+        site.layout.ca_key.parent,
+        site.layout.pki / "plant-t",
+        site.layout.broker("plant-t"),
+    ]
     assert {stat.S_IMODE(folder.stat().st_mode) for folder in folders} == {0o700}
 
 

@@ -45,7 +45,7 @@ def desk(site: RunningSite, tmp_path: Path) -> Iterator[Layout]:
     layout = Layout(tmp_path)
     for folder in (layout.sites, layout.pipelines, layout.var):
         folder.mkdir(parents=True)
-    for folder in ("pki", "secrets"):
+    for folder in ("pki", "authority", "secrets"):
         (layout.var / folder).symlink_to(site.layout.var / folder)
     (layout.pipelines / "temperature.yaml").write_text(PIPELINE)
     layout.site("far").write_text("name: far\nbootstrap: far.example:9093\n")

@@ -18,10 +18,11 @@ from millrace.state.files import make_private, read_text, write_atomic, write_ne
 class BrokenPkiError(MillraceError):
     """The CA's files cannot be used, and making new ones would lock out who trusts the old."""
 
-    def __init__(self, file: Path, problem: str) -> None:
+    def __init__(self, file: Path, problem: str, made_with_it: Sequence[Path]) -> None:
+        folders = " and ".join(map(str, made_with_it))
         super().__init__(
-            f"{file}: {problem}; put back the file from a backup, or delete the folder"
-            f" {file.parent} and start again to make new certificates for everything"
+            f"{file}: {problem}; put back the file from a backup, or delete {folders}"
+            " and start again to make new ones"
         )
         self.file = file
 
@@ -48,7 +49,7 @@ def ensure_server_certificate(
     make_private(layout.pki, folder)
     chain, key_file = folder / "cert.pem", folder / "key.pem"
     authority, now = ensure_authority(layout), datetime.now(UTC)
-    key = _ensure_key(key_file)
+    key = _ensure_key(key_file, [folder])
     if not _is_good_chain(chain, key, authority, name, now, hosts):
         leaf = certificates.make_leaf(authority, key, name, now, hosts)
         write_atomic(chain, _chain(leaf, authority))
@@ -57,37 +58,37 @@ def ensure_server_certificate(
 
 def ensure_authority(layout: Layout) -> certificates.Authority:
     """The CA; its key is written first, so a crash between the two files does no harm."""
-    key_file = layout.ca_key
+    key_file, all_of_it = layout.ca_key, (layout.pki, layout.ca_key.parent)
     make_private(layout.pki, key_file.parent)
     _move_in(layout.pki / key_file.name, key_file)
     if layout.ca.exists() and not key_file.exists():
-        raise BrokenPkiError(key_file, "the key of the CA is missing")
-    key = _ensure_key(key_file)
+        raise BrokenPkiError(key_file, "the key of the CA is missing", all_of_it)
+    key = _ensure_key(key_file, all_of_it)
     if not layout.ca.exists():
         made = certificates.make_authority(key, datetime.now(UTC))
         write_new(layout.ca, certificates.certificate_pem(made))
     try:
         certificate = certificates.read_certificate(layout.ca.read_text())
     except ValueError as error:
-        raise BrokenPkiError(layout.ca, "this is no certificate") from error
+        raise BrokenPkiError(layout.ca, "this is no certificate", all_of_it) from error
     if not certificates.belong_together(certificate, key):
-        raise BrokenPkiError(layout.ca, f"it does not fit its key {key_file.name}")
+        raise BrokenPkiError(layout.ca, f"it does not fit its key {key_file.name}", all_of_it)
     return certificates.Authority(key, certificate)
 
 
 def _move_in(old: Path, new: Path) -> None:
-    """Where it lay until version 0.1."""
+    """Where it lay before it had a folder of its own."""
     if old.exists() and not new.exists():
         old.replace(new)
 
 
-def _ensure_key(file: Path) -> ec.EllipticCurvePrivateKey:
+def _ensure_key(file: Path, made_with_it: Sequence[Path]) -> ec.EllipticCurvePrivateKey:
     if not file.exists():
         write_new(file, certificates.key_pem(certificates.new_key()))
     try:
         return certificates.read_key(file.read_text())
     except ValueError as error:
-        raise BrokenPkiError(file, "this is no private key") from error
+        raise BrokenPkiError(file, "this is no private key", made_with_it) from error
 
 
 def _is_good_bundle(
