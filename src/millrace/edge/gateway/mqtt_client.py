@@ -36,7 +36,7 @@ _CONNECT_S = 5.0
 _PAUSES_S = (0.2, 0.5, 1.0, 2.0, 5.0)
 # Not every broker says why it refuses a connection.
 _WHO = "wrong user or password, or a certificate that it does not know"
-_HINTS = {0x85: "another session of that name", 0x86: _WHO, 0x87: _WHO}
+_HINTS = {0x85: "it does not take the name that session gives", 0x86: _WHO, 0x87: _WHO}
 # How long the broker keeps a session that nobody resumes.
 _SESSION_S = 30 * 86_400
 _PUBACK = struct.Struct(">BBHB")
