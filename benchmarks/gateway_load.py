@@ -63,22 +63,27 @@ def _line(name: str, number: int, size: int) -> bytes:
     return line + b"x" * (size - len(line) - 2) + b'"}'
 
 
+Heard = tuple[float, float]
+
+
 def receive(
     settings: ClientSettings, topic: str, partitions: int, field: str, seconds: float
-) -> list[float]:
-    """How old messages are when they are received, in ms, by the time in one of their fields."""
+) -> list[Heard]:
+    """When messages were made, by the time in one of their fields, and how old they are when they
+    are received, in ms."""
     own = {"group.id": "app-bench", "enable.auto.commit": False}
     consumer = Consumer({**settings, **own})
     parts = [TopicPartition(topic, number) for number in range(partitions)]
     ends = [consumer.get_watermark_offsets(part, timeout=10)[1] for part in parts]
     consumer.assign([TopicPartition(topic, n, end) for n, end in enumerate(ends)])
-    ages, until_s = [], time.monotonic() + seconds
+    heard, until_s = [], time.monotonic() + seconds
     while time.monotonic() < until_s:
         message = consumer.poll(_LISTEN_S)
         if message is not None and message.error() is None:
-            ages.append(time.time() * 1000 - json.loads(message.value())[field])
+            made_ms = json.loads(message.value())[field]
+            heard.append((made_ms, time.time() * 1000 - made_ms))
     consumer.close()
-    return ages
+    return heard
 
 
 def follow(
@@ -103,17 +108,18 @@ def follow(
     return seen
 
 
-def listen(port: int, field: str, seconds: float) -> list[float]:
+def listen(port: int, field: str, seconds: float) -> list[Heard]:
     """The same, of what is posted to a webhook."""
     return asyncio.run(_listen(port, field, seconds))
 
 
-async def _listen(port: int, field: str, seconds: float) -> list[float]:
-    ages: list[float] = []
+async def _listen(port: int, field: str, seconds: float) -> list[Heard]:
+    heard: list[Heard] = []
 
     async def hear(request: web.Request) -> web.Response:
         event = await request.read()
-        ages.append(time.time() * 1000 - json.loads(event)[field])
+        made_ms = json.loads(event)[field]
+        heard.append((made_ms, time.time() * 1000 - made_ms))
         return web.Response()
 
     app = web.Application()
@@ -123,7 +129,7 @@ async def _listen(port: int, field: str, seconds: float) -> list[float]:
     await web.TCPSite(runner, "127.0.0.1", port).start()
     await asyncio.sleep(seconds)
     await runner.cleanup()
-    return ages
+    return heard
 
 
 def hold_connections(way: Way, first: int, count: int, seconds: float) -> list[float]:
