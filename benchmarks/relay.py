@@ -251,8 +251,8 @@ def delay(
     with running([command], log) as (_, meter):
         warm = Tide(pair.target, topic)
         before = warm.look()
-        send(pair.source, rate, 1, b"warm")
-        until(lambda: warm.look() >= before + rate, f"{name} does not start", poll_s=0.2)
+        send(pair.source, rate, 10, b"warm")
+        until(lambda: warm.look() >= before + rate * 10, f"{name} does not start", poll_s=0.2)
         with here.noted(), there.noted():
             time.sleep(1)
             begin = time.time()

@@ -164,7 +164,7 @@ def test_at_the_target_a_relay_makes_and_fills_its_own_topics_only():
     assert may("relay", wanted.acls) == {
         *(f"{do} topic plant-a.t" for do in ("write", "describe", "create", "alter")),
         *(f"{do} topic relay-offsets-r" for do in ("read", "write", "describe")),
-        *(f"{do} transactional id relay-r-{n}" for do in ("write", "describe") for n in (0, 1)),
+        *(f"{do} transactional id relay-r-{n}" for do in ("write", "describe") for n in range(4)),
         "describe group relay",
     }
     (positions,) = wanted.topics

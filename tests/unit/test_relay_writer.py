@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from queue import Queue
 from threading import Event
 from typing import Any
 
@@ -13,8 +12,8 @@ from confluent_kafka import KafkaError
 
 from millrace.core.coordinates import Part
 from millrace.core.relay_plan import TRANSACTION_BYTES, Halt
+from millrace.edge.relay.inbox import Batch, Inbox
 from millrace.edge.relay.ledger import Ledger
-from millrace.edge.relay.source import Batch
 from millrace.edge.relay.target import AbortedError
 from millrace.edge.relay.writer import Writer
 
@@ -82,14 +81,14 @@ class Desk:
     def __init__(self, target: InMemoryTarget, stored: dict[Part, int] | None = None) -> None:
         self.target = target
         self.halts: list[Halt] = []
-        self.queue: Queue[Batch] = Queue()
+        self.inbox = Inbox()
         ledger = Ledger(stored or {}, self.halts.append)
         made: Any = target
-        self.writer = Writer(made, ledger, self.queue, Event())
+        self.writer = Writer(made, ledger, self.inbox, Event())
 
     def bring(self, *batches: Batch) -> None:
         for batch in batches:
-            self.queue.put(batch)
+            assert self.inbox.put(batch, 0)
         self.writer.bring_next()
 
 
@@ -124,11 +123,20 @@ def test_a_start_is_written_down_once_and_an_end_only_when_it_is_ahead():
 
 def test_a_backlog_of_large_records_is_several_transactions():
     desk = Desk(InMemoryTarget())
-    large = [Record(P, number, size=TRANSACTION_BYTES // 2 + 1) for number in range(5)]
-    desk.bring(*(batch([one]) for one in large))
-    assert desk.target.brought == large[:2]
+    large = [Record(P, number, size=TRANSACTION_BYTES // 2 + 1) for number in range(3)]
+    assert desk.inbox.put(batch(large[:2]), 0)
+    assert not desk.inbox.put(batch(large[2:]), 0), "a transaction's worth waits already"
     desk.writer.bring_next()
-    assert desk.target.brought == large[:4]
+    assert desk.target.brought == large[:2]
+    desk.bring(batch(large[2:]))
+    assert desk.target.brought == large
+
+
+def test_many_small_batches_wait_for_one_transaction_and_not_for_several():
+    desk = Desk(InMemoryTarget())
+    desk.bring(*(batch(records(P, number), p=number) for number in range(1_000)))
+    assert desk.target.commits == 1
+    assert desk.target.positions == {P: 1_000}
 
 
 def test_an_aborted_transaction_is_tried_again_whole():

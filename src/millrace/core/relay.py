@@ -9,6 +9,9 @@ from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from millrace.core.model import Frozen, Name, TopicName
 
+# A coordinator that keeps three copies is busy with a commit for as long as three small
+# transactions take.
+_TURNS = 4
 _PATTERN = re.compile(r"([a-zA-Z0-9._-]|\{site\}|\{topic\})+")
 
 
@@ -59,5 +62,5 @@ class RelaySpec(Frozen):
 
     @property
     def transactional_ids(self) -> tuple[str, ...]:
-        """Two take turns; whoever starts takes both."""
-        return f"relay-{self.name}-0", f"relay-{self.name}-1"
+        """They take turns; whoever starts takes all of them."""
+        return tuple(f"relay-{self.name}-{turn}" for turn in range(_TURNS))

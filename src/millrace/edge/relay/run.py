@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, datetime
-from queue import Queue
 from threading import Event, Thread
 
 from confluent_kafka import KafkaError
@@ -17,18 +16,16 @@ from millrace.core.relay_beat import RelayBeat
 from millrace.core.relay_plan import Halt
 from millrace.edge.errors import UnreachableError
 from millrace.edge.relay.door import Door
+from millrace.edge.relay.inbox import Inbox
 from millrace.edge.relay.ledger import Ledger
 from millrace.edge.relay.positions import read_positions
-from millrace.edge.relay.source import Batch, SiteReader
+from millrace.edge.relay.source import SiteReader
 from millrace.edge.relay.target import Target
 from millrace.edge.relay.topics import TargetTopics
 from millrace.edge.relay.writer import Writer
 
 _BEAT_S = 0.5
 _KNOWN_WITHIN_S = 15.0
-# Batches that wait for the writer, at least; with many sites one of each, or their small ones
-# would make small transactions.
-_WAITING = 4
 
 
 class StoppedError(Exception):
@@ -56,8 +53,8 @@ class Relay:
         self._target = make_target(spec, target.cluster, target.settings, self._wait)
         self._topics = TargetTopics(spec, target.cluster, target.settings)
         self._ledger = Ledger({}, on_halt)
-        self._queue: Queue[Batch] = Queue(max(_WAITING, len(sources)))
-        self._writer = Writer(self._target, self._ledger, self._queue, stop)
+        self._inbox = Inbox()
+        self._writer = Writer(self._target, self._ledger, self._inbox, stop)
         self._readers: list[SiteReader] = []
 
     def run(self) -> None:
@@ -86,7 +83,7 @@ class Relay:
                 door,
                 self._spec.topics,
                 self._ledger,
-                self._queue,
+                self._inbox,
                 self._stop,
                 self._make_room,
                 sites=len(self._sources),

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
-from dataclasses import dataclass, field
-from queue import Full, Queue
 from threading import Event
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
@@ -20,9 +17,12 @@ from millrace.core.relay_rights import GROUP
 from millrace.core.site import ClientSettings
 from millrace.edge.errors import Watch, watched
 from millrace.edge.relay.door import Door
+from millrace.edge.relay.inbox import Batch, Inbox
 from millrace.edge.relay.ledger import Ledger
 
 _SETTINGS: ClientSettings = {
+    # A request goes out in pieces, and none should wait for the answer to the one before.
+    "socket.nagle.disable": True,
     "group.id": GROUP,
     "isolation.level": "read_committed",
     # Never skip what is gone: say so.
@@ -45,20 +45,6 @@ _NOTE_EVERY_S = 0.5
 _ASK_S = 5.0
 
 
-@dataclass(frozen=True)
-class Batch:
-    """Records of one site in their order, and how far partitions are read without any."""
-
-    site: str
-    messages: list[Message] = field(default_factory=list)
-    positions: dict[Part, int] = field(default_factory=dict)
-
-    @property
-    def bytes(self) -> int:
-        """Of values; what else there is to a record is small."""
-        return sum(map(len, self.messages))
-
-
 class SiteReader:
     """Puts batches into `out` until `stop`; `room` makes the target's topics fit the site's."""
 
@@ -67,7 +53,7 @@ class SiteReader:
         door: Door,
         topics: Iterable[str],
         ledger: Ledger,
-        out: Queue[Batch],
+        out: Inbox,
         stop: Event,
         room: Callable[[str, Mapping[str, int]], None],
         sites: int = 1,
@@ -205,8 +191,7 @@ class SiteReader:
         if not (batch.messages or batch.positions):
             return
         while not self._stop.is_set():
-            with suppress(Full):
-                self._out.put(batch, timeout=_POLL_S)
+            if self._out.put(batch, _POLL_S):
                 return
 
     def _have_trouble(self, text: str) -> None:

@@ -20,6 +20,8 @@ OFFSET_HEADER = "millrace-offset"
 Header = tuple[str, str | bytes | None]
 _CALL_S = 5.0
 _SETTINGS: ClientSettings = {
+    # A request goes out in pieces, and none should wait for the answer to the one before.
+    "socket.nagle.disable": True,
     "acks": "all",
     "enable.idempotence": True,
     "transaction.timeout.ms": 60_000,

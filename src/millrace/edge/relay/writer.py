@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from datetime import UTC, datetime
-from queue import Empty, Queue
 from threading import Event
 
 from confluent_kafka import Message
 
 from millrace.core.coordinates import Part
-from millrace.core.relay_plan import TRANSACTION_BYTES, TRANSACTION_RECORDS, refused
+from millrace.core.relay_plan import refused
+from millrace.edge.relay.inbox import Batch, Inbox
 from millrace.edge.relay.ledger import Ledger
-from millrace.edge.relay.source import Batch
 from millrace.edge.relay.target import AbortedError, Target
 
 _WAIT_S = 0.2
@@ -23,8 +21,8 @@ _PAUSE_S = 0.5
 class Writer:
     """One transaction after the other, so a partition's records keep their order."""
 
-    def __init__(self, target: Target, ledger: Ledger, queue: Queue[Batch], stop: Event) -> None:
-        self._target, self._ledger, self._queue, self._stop = target, ledger, queue, stop
+    def __init__(self, target: Target, ledger: Ledger, inbox: Inbox, stop: Event) -> None:
+        self._target, self._ledger, self._inbox, self._stop = target, ledger, inbox, stop
         # What follows a refused record must not overtake it.
         self._refused_at: dict[Part, int] = {}
         self.trouble = ""
@@ -34,14 +32,7 @@ class Writer:
 
     def bring_next(self) -> None:
         """What waits, or comes within a moment."""
-        batches: list[Batch] = []
-        records = size = 0
-        with suppress(Empty):
-            while records < TRANSACTION_RECORDS and size < TRANSACTION_BYTES:
-                batches.append(self._queue.get(block=not batches, timeout=_WAIT_S))
-                records += len(batches[-1].messages)
-                size += batches[-1].bytes
-        if batches:
+        if batches := self._inbox.take(_WAIT_S):
             self._bring(batches)
 
     def _bring(self, batches: Sequence[Batch]) -> None:

@@ -1,0 +1,58 @@
+"""What readers have brought and the writer has not taken yet: one transaction's worth at most."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from threading import Condition
+
+from confluent_kafka import Message
+
+from millrace.core.coordinates import Part
+from millrace.core.relay_plan import TRANSACTION_BYTES, TRANSACTION_RECORDS
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Records of one site in their order, and how far partitions are read without any."""
+
+    site: str
+    messages: list[Message] = field(default_factory=list)
+    positions: dict[Part, int] = field(default_factory=dict)
+
+    @property
+    def bytes(self) -> int:
+        """Of values; what else there is to a record is small."""
+        return sum(map(len, self.messages))
+
+
+class Inbox:
+    """Bounded by what batches hold: many small ones may wait, or what came since would wait behind
+    them for another transaction."""
+
+    def __init__(self) -> None:
+        self._batches: list[Batch] = []
+        self._records = self._bytes = 0
+        self._changed = Condition()
+
+    def put(self, batch: Batch, timeout_s: float) -> bool:
+        """False: there is no room yet."""
+        with self._changed:
+            if not self._changed.wait_for(self._has_room, timeout_s):
+                return False
+            self._batches.append(batch)
+            self._records += max(1, len(batch.messages))
+            self._bytes += batch.bytes
+            self._changed.notify_all()
+            return True
+
+    def take(self, timeout_s: float) -> list[Batch]:
+        """All that waits; none: nothing came."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._batches, timeout_s)
+            batches, self._batches = self._batches, []
+            self._records = self._bytes = 0
+            self._changed.notify_all()
+            return batches
+
+    def _has_room(self) -> bool:
+        return self._records < TRANSACTION_RECORDS and self._bytes < TRANSACTION_BYTES
