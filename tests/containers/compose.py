@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,8 +35,7 @@ class Platform:
 
     def compose(self, *words: str, timeout_s: float = UP_S, check: bool = True) -> str:
         file = ("-f", str(self.checkout / "docker-compose.yml"), "-p", self.project)
-        program = ("docker-compose",) if shutil.which("docker-compose") else ("docker", "compose")
-        command = (*program, *file, *words)
+        command = (*self.engine.compose, *file, *words)
         return self.engine.call(
             *command, timeout_s=timeout_s, check=check, more=self.settings
         ).stdout

