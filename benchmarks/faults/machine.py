@@ -21,6 +21,13 @@ type filter hook input priority 0
 }}
 }}"""
 
+_DETOUR = """table inet detour {{
+chain output {{
+type nat hook output priority -100
+{way}
+}}
+}}"""
+
 
 class ImpossibleError(Exception):
     """This machine does not let us."""
@@ -112,6 +119,18 @@ def rule(*texts: str) -> Iterator[None]:
         yield
     finally:
         run("nft", "delete", "table", "inet", "faults")
+
+
+@contextmanager
+def detour(port: int, to: int, but_for: int) -> Iterator[None]:
+    """New connections to a port lead to another one, but for those of one user (by number)."""
+    _need_own()
+    way = f"tcp dport {port} meta skuid != {but_for} redirect to :{to}"
+    run("nft", "-f", "-", text=_DETOUR.format(way=way))
+    try:
+        yield
+    finally:
+        run("nft", "delete", "table", "inet", "detour")
 
 
 def drop(port: int) -> tuple[str, str]:
