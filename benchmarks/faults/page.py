@@ -25,7 +25,7 @@ devices made, `disordered` those that came behind a later one of their key.
 until the newest message of each key is at most a second old, and stays so; what waited meanwhile is
 delivered by then. `silence` is the longest time without any message at the reader. `the operator
 sees` is what the gateway's page said meanwhile. A line is its fault's newest: lines may be of
-several runs. Links, disks and power need root, ext4 and nftables.
+several runs. Links, disks and power need root, ext4 and nftables; some links toxiproxy too.
 
 """
 _PAGE_COLUMNS = (
