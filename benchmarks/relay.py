@@ -73,11 +73,17 @@ class Pair:
 
     source: Arena
     target: Arena
+    spec: RelaySpec = RELAY
+
+    @property
+    def sites(self) -> list[str]:
+        """As which the one source is read: a relay of many sites reads it many times."""
+        return list(self.spec.sites)
 
     def provision(self) -> None:
         for arena, wanted in (
-            (self.source, wanted_at_site(RELAY)),
-            (self.target, wanted_at_target(RELAY, [self.source.site.name])),
+            (self.source, wanted_at_site(self.spec)),
+            (self.target, wanted_at_target(self.spec, self.sites)),
         ):
             password = _passwords(arena)
             provision_site(arena.site, wanted, _admin(arena), password)
@@ -86,9 +92,9 @@ class Pair:
         file = folder / "relay.json"
         file.touch(0o600)
         race = {
-            "relay": RELAY.model_dump(mode="json"),
-            "source": _way(self.source),
-            "target": _way(self.target),
+            "relay": self.spec.model_dump(mode="json"),
+            "sources": [_way(self.source, name) for name in self.sites],
+            "target": _way(self.target, "arena"),
         }
         file.write_text(json.dumps(race))
         return [str(CONTROL), "-m", "benchmarks.contestants.relay", str(file)]
@@ -101,8 +107,9 @@ def _passwords(arena: Arena) -> Any:
     return lambda user: ensure_user(arena.layout, arena.site.name, user).password
 
 
-def _way(arena: Arena) -> dict[str, Any]:
-    return {"cluster": arena.site.model_dump(mode="json"), "settings": arena.client("relay")}
+def _way(arena: Arena, name: str) -> dict[str, Any]:
+    named = arena.site.model_dump(mode="json") | {"name": name}
+    return {"cluster": named, "settings": arena.client("relay")}
 
 
 def _admin(arena: Arena) -> ClientSettings:
@@ -284,14 +291,14 @@ def send(arena: Arena, rate: int, for_s: int, prefix: bytes) -> None:
 
 
 @contextmanager
-def open_pair() -> Iterator[Pair]:
+def open_pair(brokers: int = 3, spec: RelaySpec = RELAY) -> Iterator[Pair]:
     with (
         tempfile.TemporaryDirectory(prefix="millrace-bench-") as one,
         tempfile.TemporaryDirectory(prefix="millrace-bench-") as other,
         open_arena(Path(one)) as source,
-        open_arena(Path(other), brokers=3) as target,
+        open_arena(Path(other), brokers=brokers) as target,
     ):
-        pair = Pair(source, target)
+        pair = Pair(source, target, spec)
         pair.provision()
         yield pair
 
@@ -307,7 +314,10 @@ def measure(rows: int, rate: int, for_s: int, only: str = "") -> tuple[list[Haul
         folder = pair.source.layout.var
         who = {
             "relay": (pair.relay(folder), RELAY.target("arena", TOPIC)),
-            **{name: (pair.mirror_maker(folder, one), one.topic) for name, one in _PEERS.items()},
+            **{
+                name: (pair.mirror_maker(folder, one), one.topics[0])
+                for name, one in _PEERS.items()
+            },
         }
         asked = {name: one for name, one in who.items() if only in name}
         hauls, delays = [], []
@@ -322,8 +332,8 @@ def measure(rows: int, rate: int, for_s: int, only: str = "") -> tuple[list[Haul
 
 
 _PEERS = {
-    "mirror-maker-2-tuned": MirrorMaker("tuned", is_tuned=True),
-    "mirror-maker-2": MirrorMaker("plain", is_tuned=False),
+    "mirror-maker-2-tuned": MirrorMaker(("tuned",), is_tuned=True),
+    "mirror-maker-2": MirrorMaker(("plain",), is_tuned=False),
 }
 
 

@@ -47,14 +47,14 @@ _NEEDED: dict[str, object] = {
 
 @dataclass(frozen=True)
 class MirrorMaker:
-    """`source_name` is what it calls the source, and so its topic at the target."""
+    """`names` are what it calls its sources, and so their topics at the target."""
 
-    source_name: str
+    names: tuple[str, ...]
     is_tuned: bool
 
     @property
-    def topic(self) -> str:
-        return f"{self.source_name}.readings"
+    def topics(self) -> list[str]:
+        return [f"{name}.readings" for name in self.names]
 
     def command(self, folder: Path, source: Arena, target: Arena, port: int) -> list[str]:
         settings = {
@@ -63,11 +63,13 @@ class MirrorMaker:
             **_access("edge", source),
             **_access("centre", target),
         }
-        ours = {key.replace("edge", self.source_name): one for key, one in settings.items()}
-        file = folder / f"mirror-maker-{self.source_name}.properties"
+        ours = {
+            key.replace("edge", name): one for key, one in settings.items() for name in self.names
+        }
+        file = folder / f"mirror-maker-{self.names[0]}.properties"
         file.touch(0o600)
         general = {
-            "clusters": f"{self.source_name},centre",
+            "clusters": ",".join((*self.names, "centre")),
             "listeners": f"http://127.0.0.1:{port}",
         }
         file.write_text(as_properties(general | ours) + "\n")

@@ -18,7 +18,7 @@ def main(file: Path) -> None:
     race = json.loads(file.read_text())
     relay = Relay(
         RelaySpec.model_validate(race["relay"]),
-        [_door(race["source"])],
+        [_door(source) for source in race["sources"]],
         _door(race["target"]),
         stop=stop_on_signals(),
         publish=lambda _: None,
