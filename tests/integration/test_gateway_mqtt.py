@@ -138,7 +138,7 @@ def test_an_mqtt_broker_that_goes_and_comes_back_is_taken_up_again(
     wait_until(lambda: "the connection has ended" in gateway.log)
     mqtt.start()
     publisher.finish()
-    wait_until(lambda: site.count("app", "mqtt-back") >= 1_500, 180)
+    wait_until(lambda: site.count("app", "mqtt-back") >= 1_500, 60)
     assert by_key(site, "mqtt-back") == {"line-1": list(range(1_500))}
 
 
