@@ -5,7 +5,7 @@ MILLRACE = .venv/bin/millrace
 PYTEST = .venv/bin/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help install up down status reset check release dev lint test unit spark airflow integration e2e browser terraform containers machine bench bench-full faults
+.PHONY: help install up down status reset check release dev lint test unit spark airflow integration e2e browser terraform containers machine bench bench-full faults fuzz
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -83,6 +83,9 @@ bench-full: ## The same with longer warm-ups and two turns, in twenty minutes; w
 
 faults: dev ## Every fault of the edge under load, counted; writes docs/faults.md (NAMES="broker-killed ...": these alone)
 	.venv/bin/python -m benchmarks.faults $(NAMES)
+
+fuzz: dev ## Tests with generated inputs, new ones for as long as you like (MINUTES=10)
+	@PYTHON=.venv/bin/python LAKE_PYTHON=.venv-lake/bin/python tests/fuzz.sh $(if $(MINUTES),$(MINUTES),10)
 
 test: dev ## All of it; installs and starts what it needs
 	@$(MAKE) --no-print-directory -j2 --output-sync=target lint unit airflow spark
