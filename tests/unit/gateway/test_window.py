@@ -81,3 +81,31 @@ def test_a_next_start_finds_all_that_was_delivered_and_not_written_down():
             begin = told.offsets.get(topic, {}).get(number, 0)
             unseen = [index for index in log[:begin] if index >= told.base]
             assert not unseen
+
+
+def test_what_was_dropped_at_the_base_moves_the_base_at_once():
+    window = Window(Progress(base=100))
+    window.hand_over(200)
+    assert (window.base, window.outstanding) == (200, 1)
+    window.acknowledge(200, A, 5)
+    assert window.base == 201
+
+
+def test_however_many_messages_are_dropped_a_window_remembers_two_numbers_of_them():
+    window = handed_over(1)
+    window.rewind()
+    window.hand_over(0)
+    window.hand_over(144_000_000)
+    assert (window.outstanding, window.remembered) == (2, 2)
+    window.finish(144_000_000)
+    window.finish(0)
+    assert (window.base, window.remembered) == (144_000_001, 0)
+
+
+def test_what_was_lost_at_the_end_of_a_spool_is_passed_over():
+    window = handed_over(2)
+    window.pass_over(10)
+    window.finish(1)
+    assert (window.base, window.outstanding) == (0, 1)
+    window.finish(0)
+    assert (window.base, window.next) == (10, 10)

@@ -63,6 +63,7 @@ class Courier:
                 self._waiting.popleft()
             records = self.reader.read()
             if not records:
+                self.window.pass_over(self.reader.position)
                 return None
             self._times.append((records[0].serial, records[0].time_ms))
             self._waiting.extend(records)
@@ -80,7 +81,7 @@ class Courier:
 
     def _is_done(self, record: Record) -> bool:
         window, topic = self.window, record.draft.topic
-        if window.is_done(record.serial):
+        if not window.wants(record.serial):
             return True
         if self._found and record.number in self._found.get(topic, ()):
             window.hand_over(record.serial)
@@ -98,6 +99,11 @@ class Courier:
         self.reader.seek(self.window.base)
         self._waiting.clear()
         self._times.clear()
+
+    @property
+    def waiting(self) -> int:
+        """How many messages of those that the spool still holds are not done."""
+        return max(0, self.spool.next_index - max(self.window.base, self.spool.first_index))
 
     def begins(self, topic: str, ends: Mapping[int, int]) -> dict[int, int] | None:
         """From where on an earlier way may have left messages; None: there was none."""

@@ -12,12 +12,15 @@ from confluent_kafka import KafkaError, KafkaException, Message
 
 from millrace.core.gateway.records import Record
 from millrace.core.gateway.state import describe_silence
+from millrace.core.gateway.window import Window
 from millrace.edge.errors import SiteError
 from millrace.edge.gateway.courier import Courier
 from millrace.edge.gateway.link import Link, LinkBrokenError
 
 log = logging.getLogger(__name__)
 _MOST_OUTSTANDING = 50_000
+# How far messages to one partition may go ahead of those for another that takes none.
+_MOST_AHEAD = 200_000
 _BURST = 1_000
 _POLL_S = 0.002
 _SAVE_EVERY_S = 0.2
@@ -202,7 +205,7 @@ class Delivery(threading.Thread):
     def _feed(self, link: Link, courier: Courier) -> bool:
         for fed in range(_BURST):
             record = courier.next()
-            if record is None or courier.window.outstanding >= _MOST_OUTSTANDING:
+            if record is None or _is_far_ahead(courier.window):
                 return fed > 0
             topic = record.draft.topic
             if record.serial in courier.condemned:
@@ -284,3 +287,7 @@ class Delivery(threading.Thread):
             courier.condemned[index] = error.str()
         else:
             courier.careful_until = max(courier.careful_until, courier.window.next)
+
+
+def _is_far_ahead(window: Window) -> bool:
+    return window.outstanding >= _MOST_OUTSTANDING or window.span >= _MOST_AHEAD

@@ -34,15 +34,23 @@ class Reader:
     def read(self) -> list[Record]:
         """The next messages, at most a chunk of them; none: that was all for now."""
         while segment := self._open or self._open_at(self._from):
-            newest, end, _ = self._spool.durable
+            newest, end, next_index = self._spool.durable
             limit = end if segment.first == newest else os.fstat(segment.handle).st_size
             if segment.at < limit:
                 records = self._read_until(segment, limit)
                 if records:
                     return records
-            elif segment.first == newest or not self._go_on(segment):
+            elif segment.first == newest:
+                self._from = max(self._from, next_index)
+                break
+            elif not self._go_on(segment):
                 break
         return []
+
+    @property
+    def position(self) -> int:
+        """All messages before it were read, or are lost with what held them."""
+        return self._from
 
     def seek(self, index: int) -> None:
         self.close()

@@ -94,7 +94,7 @@ class Sight:
             dead_letters=courier.dead_letters.count,
             damaged_bytes=courier.reader.damaged_bytes,
             connections=line.server.connection_count,
-            waiting=max(0, spool.next_index - courier.window.base),
+            waiting=courier.waiting,
             spool_bytes=spool.size,
             spool_limit_bytes=spec.spool.size,
             oldest_age_s=None if oldest_ms is None else max(0.0, time.time() - oldest_ms / 1000),

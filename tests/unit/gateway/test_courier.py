@@ -1,0 +1,76 @@
+"""A courier of a spool on disk, without a broker: what it hands over, and what it keeps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from millrace.core.gateway.bounds import Bounds
+from millrace.core.gateway.records import Draft
+from millrace.edge.gateway.courier import Courier
+from millrace.edge.gateway.disk import NoRoomError
+from millrace.edge.gateway.spool import Spool
+
+BOUNDS = Bounds(segment_bytes=4_096, total_bytes=16_384)
+
+
+def new_courier(folder: Path) -> Courier:
+    return Courier("plant-t", "lines", Spool(folder / "spool", BOUNDS), folder)
+
+
+def keep(courier: Courier, count: int) -> None:
+    """Where there is no room, the oldest go."""
+    for _ in range(count):
+        while True:
+            try:
+                courier.spool.keep([Draft(b"t", None, b"x" * 500)])
+                break
+            except NoRoomError:
+                assert courier.spool.drop_oldest()
+
+
+def deliver(courier: Courier) -> list[int]:
+    """All that it hands over, each answered at once."""
+    delivered: list[int] = []
+    while record := courier.next():
+        courier.hand_over(record)
+        courier.window.acknowledge(record.serial, ("t", 0), record.serial)
+        delivered.append(record.serial)
+    courier.save()
+    return delivered
+
+
+def test_a_courier_recovers_from_messages_that_were_dropped_before_they_were_sent(tmp_path):
+    courier = new_courier(tmp_path)
+    keep(courier, 5)
+    first = courier.next()
+    assert first
+    courier.hand_over(first)
+    courier.rewind()
+    keep(courier, 100)
+    assert courier.spool.dropped > 50
+    assert courier.waiting == 105 - courier.spool.dropped
+    left = deliver(courier)
+    assert left == list(range(courier.spool.dropped, 105))
+    assert (courier.window.base, courier.window.remembered, courier.waiting) == (105, 0, 0)
+    dropped = courier.spool.dropped
+    keep(courier, 100)
+    deliver(courier)
+    assert courier.spool.size < 3 * BOUNDS.segment_bytes, "what is delivered goes from the disk"
+    keep(courier, 10)
+    assert deliver(courier) == list(range(205, 215))
+    assert courier.spool.dropped >= dropped
+
+
+def test_what_was_dropped_last_of_all_is_not_waited_for(tmp_path):
+    courier = new_courier(tmp_path)
+    keep(courier, 30)
+    newest = courier.spool.path(courier.spool.durable[0])
+    assert deliver(courier)[-1] == 29
+    keep(courier, 2)
+    assert courier.spool.path(courier.spool.durable[0]) == newest
+    with newest.open("r+b") as file:
+        file.seek(courier.spool.durable[1] - 600)
+        file.write(b"damage")
+    assert len(deliver(courier)) <= 1
+    assert (courier.window.base, courier.waiting) == (32, 0)
+    assert courier.reader.damaged_bytes > 0
