@@ -25,7 +25,7 @@ from spark_jobs.refined_tables import ensure_refined_tables
 from spark_jobs.session import build_session
 from spark_jobs.sink import BatchSink, Fence
 from spark_jobs.site_query import SiteQuery
-from spark_jobs.source import beginning, read_site
+from spark_jobs.source import beginning, pace, read_site
 from spark_jobs.stopping import StopRequest
 from spark_jobs.twins import TwinMemory, lately_seen
 
@@ -115,6 +115,7 @@ def _site_query(
         return (
             read_site(session, job, site, start)
             .writeStream.queryName(f"{job.pipeline}/{site.site}")
+            .trigger(processingTime=pace(job))
             .foreachBatch(sink)
             .option("checkpointLocation", site.checkpoint)
             .start()

@@ -12,7 +12,7 @@ from millrace.core.coordinates import Part
 from millrace.core.job import SiteInput
 from millrace.core.ranges import Range
 from spark_jobs.rows import bronze_rows
-from spark_jobs.source import FORMAT, whole_records
+from spark_jobs.source import reader_of, whole_records
 
 
 def read_spans(
@@ -36,7 +36,7 @@ def _read_site(
         "startingOffsets": _offsets({part: span.first for part, span in spans.items()}),
         "endingOffsets": _offsets({part: span.last + 1 for part, span in spans.items()}),
     }
-    return bronze_rows(spark.read.format(FORMAT).options(**options).load(), site.site)
+    return bronze_rows(spark.read.format(reader_of(spark)).options(**options).load(), site.site)
 
 
 def _partitions(spans: Mapping[Part, Range]) -> dict[str, list[int]]:

@@ -27,6 +27,11 @@ _LONGEST_STOP_S = 1800
 _LOG_OPTION = f"-Dlog4j2.configurationFile={_LOG_SETTINGS}"
 
 
+# Which of them a session's readers use: ours is jvm/src/millrace/kafka.
+READER = "spark.millrace.reader"
+READERS = {"millrace": "millrace.kafka.Source", "spark": "kafka"}
+
+
 class NoRoomError(MillraceError):
     """A cluster that starts no executor."""
 
@@ -45,6 +50,7 @@ def session_settings(name: str, engine: EngineSpec) -> dict[str, str]:
         **({} if engine.is_submitted else _of_own_jvm(engine)),
         **_DELTA,
         **_SMALL_BATCHES,
+        READER: READERS[engine.parts.reader],
         **(spark_settings(engine.bucket) if engine.bucket else {}),
     }
 

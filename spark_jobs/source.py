@@ -10,9 +10,8 @@ from millrace.core.errors import TransientError
 from millrace.core.job import JobSpec, SiteInput
 from millrace.core.lag import Partition, start_after
 from spark_jobs.broker import Broker
+from spark_jobs.session import READER
 
-# See jvm/src/millrace/kafka.
-FORMAT = "millrace.kafka.Source"
 # A broker that is away is found to be so in seconds; a site's own `client:` settings go first.
 _PATIENCE = {
     "kafka.default.api.timeout.ms": "15000",
@@ -30,7 +29,17 @@ def read_site(spark: SparkSession, job: JobSpec, site: SiteInput, begin: str) ->
         "maxOffsetsPerTrigger": str(job.rows_per_batch),
         "paceMs": str(int(job.trigger_s * 1000)),
     }
-    return spark.readStream.format(FORMAT).options(**options).load()
+    return spark.readStream.format(reader_of(spark)).options(**options).load()
+
+
+def pace(job: JobSpec) -> str:
+    """How often Spark asks the reader for more; Millrace's own reader keeps its pace itself."""
+    return "0 seconds" if job.engine.parts.reader == "millrace" else f"{job.trigger_s} seconds"
+
+
+def reader_of(spark: SparkSession) -> str:
+    """The format by which this session reads Kafka."""
+    return str(spark.conf.get(READER))
 
 
 def beginning(spark: SparkSession, job: JobSpec, site: SiteInput) -> str:

@@ -13,6 +13,7 @@ from pydantic import Field
 from millrace.core.central import Central
 from millrace.core.cluster import PORTS_NEEDED as CLUSTER_PORTS
 from millrace.core.cluster import Cluster
+from millrace.core.engine import EngineParts
 from millrace.core.errors import MillraceError
 from millrace.core.layout import Layout
 from millrace.core.metrics import Metrics
@@ -56,6 +57,9 @@ class LocalSettings(Frozen):
     registry: bool = False
     # Where it listens.
     registry_port: Annotated[int, Field(ge=1, le=65_535)] = 8081
+
+    # What jobs read topics and write tables with.
+    engine: EngineParts = EngineParts()
 
     # Where pipelines with `runner: emr-serverless` or `runner: kubernetes` have their jobs.
     emr_serverless: EmrServerlessSettings | None = None
@@ -114,6 +118,7 @@ class Settings:
                 cluster=cluster,
                 registry=_registry(layout, local),
                 remotes=remotes,
+                engine=local.engine,
                 central=local.central,
                 metrics=local.metrics,
                 task_pool=local.task_pool,

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from millrace.core.model import Frozen
 from millrace.core.replay import ReplaySpec
-from spark_jobs.source import FORMAT, whole_records
+from spark_jobs.session import READERS
+from spark_jobs.source import whole_records
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -25,7 +26,8 @@ class Compared(Frozen):
 
 def compare(spark: SparkSession, task: ReplaySpec) -> Compared:
     pairs = [
-        (read(spark, task, FORMAT, *span), read(spark, task, "kafka", *span)) for span in SPANS
+        tuple(read(spark, task, READERS[name], *span) for name in ("millrace", "spark"))
+        for span in SPANS
     ]
     return Compared(
         rows=tuple(ours.count() for ours, _ in pairs),

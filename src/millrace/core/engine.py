@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 from millrace.core.cluster import Cluster
 from millrace.core.model import Frozen
@@ -28,6 +29,16 @@ JVM_OPTIONS = (
 )
 
 
+class EngineParts(Frozen):
+    """What a job works with: Millrace's own reader of Kafka, or the reader that Spark brings.
+
+    Millrace's own is quicker and uses internals of Spark. The other is the way back where a new
+    version, or a managed Spark, has other internals; what is promised stays the same.
+    """
+
+    reader: Literal["millrace", "spark"] = "millrace"
+
+
 class EngineSpec(Frozen):
     """Holds no secret: Spark shows its settings to every user of the machine."""
 
@@ -40,6 +51,7 @@ class EngineSpec(Frozen):
     cluster: Cluster | None = None
     # The JVM is there first, and starts the job's Python.
     is_submitted: bool = False
+    parts: EngineParts = EngineParts()
 
 
 class Tables(Frozen):

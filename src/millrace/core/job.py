@@ -98,6 +98,7 @@ def plan_engine(pipeline: PipelineSpec, layout: Layout) -> EngineSpec:
         class_path=(layout.jars("spark"), layout.jars("jvm")),
         bucket=layout.bucket,
         cluster=layout.cluster,
+        parts=layout.engine,
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from millrace.core.addresses import EVERYWHERE, LOOPBACK
 from millrace.core.central import Central
 from millrace.core.cluster import Cluster
-from millrace.core.engine import Tables
+from millrace.core.engine import EngineParts, Tables
 from millrace.core.metrics import Metrics
 from millrace.core.pipeline import PipelineSpec
 from millrace.core.registry import NAME as REGISTRY
@@ -27,6 +27,8 @@ class Layout:
     bucket: Bucket | None = None
     # Where Spark's work is done; none: in each job's own process.
     cluster: Cluster | None = None
+    # What jobs read topics and write tables with.
+    engine: EngineParts = field(default_factory=EngineParts)
     # Where jobs read what relays brought; none: at each site.
     central: Central | None = None
     # Where jobs tell how they do, for alarms; none: in heartbeats alone.

@@ -26,7 +26,11 @@ def plan_for_runner(
     if settings is None:
         return plan_ingest(pipeline, sites, layout, refine)
     there = Layout(
-        settings.home, bucket=layout.bucket, central=layout.central, metrics=layout.metrics
+        settings.home,
+        bucket=layout.bucket,
+        central=layout.central,
+        metrics=layout.metrics,
+        engine=layout.engine,
     )
     job = plan_ingest(pipeline, sites, there, refine)
     engine = job.engine.model_copy(update={"is_submitted": True})
@@ -51,7 +55,7 @@ def engine_for_task(pipeline: PipelineSpec, layout: Layout) -> EngineSpec:
     settings = layout.remotes.of(pipeline.runner)
     if settings is None or pipeline.runner != _RUNS_TASKS:
         return plan_engine(pipeline, layout)
-    there = plan_engine(pipeline, Layout(settings.home, bucket=layout.bucket))
+    there = plan_engine(pipeline, Layout(settings.home, bucket=layout.bucket, engine=layout.engine))
     return there.model_copy(update={"is_submitted": True})
 
 
