@@ -82,7 +82,7 @@ def _form(known: list[str]) -> dict[str, Param]:
             type=["null", "object"],
             additionalProperties={"type": ["string", "number", "boolean"]},
             title="Client settings",
-            description="For add and change: settings of the Kafka clients, such as"
+            description="For add and change: what tunes the Kafka clients, such as"
             ' {"socket.keepalive.enable": true}. An empty text takes one away; no passwords here.',
         ),
         "local": _tick("Local broker", "For add: this machine runs the broker, from 'up' on."),

@@ -41,7 +41,7 @@ def plan(action: str, site: str, present: Present = PRESENT, **said: object) -> 
             "add",
             "plant-c",
             {"bootstrap": "c:1", "client": {"security.protocol": "PLAINTEXT"}},
-            "unprotected",
+            "may tune",
         ),
         ("add", "plant-c", {"bootstrap": "c:1", "users": ["app"]}, "users is for rotate"),
         (
@@ -108,8 +108,8 @@ def test_the_cluster_is_asked_where_it_is_reached_otherwise(site, said, asks):
 
 
 def test_an_empty_client_setting_is_taken_away_and_the_others_stay():
-    said = {"socket.keepalive.enable": "", "java.a": 1}
-    assert plan("change", "plant-a", client=said).site.client == {"java.a": 1}
+    said = {"socket.keepalive.enable": "", "java.linger.ms": 1}
+    assert plan("change", "plant-a", client=said).site.client == {"java.linger.ms": 1}
 
 
 def acl(user: str) -> Acl:
@@ -167,10 +167,10 @@ def said_of(change: SiteChange) -> str:
             ["starts with the next 'millrace up'", "no pipeline reads it yet"],
         ),
         (
-            plan("change", "plant-a", bootstrap="a2:9093", client={"java.a": 1}),
+            plan("change", "plant-a", bootstrap="a2:9093", client={"java.linger.ms": 1}),
             [
                 "bootstrap: 'a.example:9093' becomes 'a2:9093'",
-                "client.java.a: nothing becomes 1",
+                "client.java.linger.ms: nothing becomes 1",
                 "same cluster has to be at the new address",
                 "pipeline at-a: its job",
             ],

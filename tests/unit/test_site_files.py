@@ -16,7 +16,7 @@ BY_HAND = """\
 client:
   # Behind a firewall that forgets.
   socket.keepalive.enable: true   # since May
-  java.a: 1
+  java.linger.ms: 1
 name: plant-a
 bootstrap: 'a:9093'   # theirs
 
@@ -33,7 +33,11 @@ def read(text: str) -> SiteSpec:
     [
         SiteSpec(name="plant-c", bootstrap="c:9093"),
         SiteSpec(name="plant-c", bootstrap="c:1,d:2", description="Mill: C # 2 'q'\nsecond"),
-        SiteSpec(name="plant-c", bootstrap="c:1", client={"a": True, "b": "true", "c": 1.5}),
+        SiteSpec(
+            name="plant-c",
+            bootstrap="c:1",
+            client={"socket.keepalive.enable": True, "client.id": "true", "linger.ms": 1.5},
+        ),
         SiteSpec(name="plant-c", bootstrap="c:1", local=LocalBroker()),
         SiteSpec(name="plant-c", bootstrap="c:1", local=LocalBroker(memory="1g")),
     ],
@@ -54,7 +58,7 @@ def test_an_edit_that_changes_nothing_changes_no_byte(text):
         {"bootstrap": "b:9093"},
         {"description": "long " * 50},
         {"client": {}},
-        {"client": {"java.a": 2, "librdkafka.b": "x"}},
+        {"client": {"java.linger.ms": 2, "librdkafka.client.id": "x"}},
     ],
     ids=lambda change: next(iter(change)),
 )
@@ -67,7 +71,7 @@ def test_an_edit_leaves_comments_quotes_and_order_alone():
     wanted = read(BY_HAND).model_copy(
         update={
             "bootstrap": "b:9093",
-            "client": {"socket.keepalive.enable": False, "java.a": 1},
+            "client": {"socket.keepalive.enable": False, "java.linger.ms": 1},
         }
     )
     edited = BY_HAND.replace("a:9093", "b:9093").replace("true   #", "false  #")

@@ -134,13 +134,13 @@ BAD_SITES = {
         SITE | {"client": "{security.protocol: PLAINTEXT}"},
         BadValueError,
         3,
-        ["client=", "unprotected"],
+        ["client.security.protocol='PLAINTEXT'", "may tune"],
     ),
     "no certificate check": (
         SITE | {"client": "{enable.ssl.certificate.verification: false}"},
         BadValueError,
         3,
-        ["unprotected"],
+        ["client.enable.ssl.certificate.verification=False", "may tune"],
     ),
     "client as a list": (SITE | {"client": "[a]"}, BadValueError, 3, ["key: value"]),
     "rate of none": (

@@ -2,37 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
+from millrace.core.client_settings import check_client_settings
 from millrace.core.model import Frozen, Name
 from millrace.core.simulation import Simulator
+
+# It becomes a line of settings, so it holds no line break and nothing else that could begin one.
+_HOST = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]")
 
 
 def check_bootstrap(text: str) -> str:
     for server in text.split(","):
         host, _, port = server.strip().rpartition(":")
-        if not host or not port.isdigit() or not 0 < int(port) < 65_536:
+        is_port = re.fullmatch(r"[0-9]{1,5}", port) and 0 < int(port) < 65_536
+        if not _HOST.fullmatch(host) or not is_port:
             raise ValueError(
                 f"{server.strip()!r} is not host:port; write such as 'kafka.plant-a.example:9093'"
             )
     return text
 
 
-_PLAIN_TEXT = {
-    "security.protocol": {"plaintext", "sasl_plaintext"},
-    "enable.ssl.certificate.verification": {"false"},
-}
-
 ClientSettings = dict[str, str | int | float | bool]
-
-
-def _refuse_plain_text(settings: ClientSettings) -> ClientSettings:
-    for key, value in settings.items():
-        if str(value).lower() in _PLAIN_TEXT.get(key.removeprefix("java."), set()):
-            raise ValueError(f"{key}={value} would send data unprotected, which Millrace refuses")
-    return settings
 
 
 class LocalGateway(Frozen):
@@ -58,9 +52,9 @@ class SiteSpec(Frozen):
     name: Name
     bootstrap: Annotated[str, AfterValidator(check_bootstrap)]
     description: str = ""
-    # Handed to the underlying Kafka clients as they are; a key that only one of them knows
-    # is written `librdkafka.<key>` or `java.<key>`.
-    client: Annotated[ClientSettings, AfterValidator(_refuse_plain_text)] = Field(
+    # Tunes the Kafka clients; a key that only one of them knows is written `librdkafka.<key>` or
+    # `java.<key>`.
+    client: Annotated[ClientSettings, AfterValidator(check_client_settings)] = Field(
         default_factory=dict
     )
     # By which devices reach the site's gateway: a host name or an address, for its certificate.

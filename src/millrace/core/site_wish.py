@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from pydantic import Field, ValidationError
 
+from millrace.core.client_settings import may_be_secret
 from millrace.core.errors import MillraceError
 from millrace.core.model import Frozen
 from millrace.core.site import ClientSettings, SiteSpec
@@ -50,13 +51,10 @@ _MEANT_FOR = {
 }
 
 
-_SECRETS = ("password", "secret", "jaas", "key.pem", "oauth")
-
-
 def refuse_misplaced(wish: Wish) -> None:
     """A field that this action does not look at was meant for something else, or somewhere else."""
     for key in wish.client:
-        if any(word in key.lower() for word in _SECRETS):
+        if may_be_secret(key):
             raise SiteWishError(
                 f"client.{key} may hold a secret, and a site's file, its plan and its history are"
                 " read by many; keep it where the client runs"

@@ -12,7 +12,7 @@ from millrace.core.site import SiteSpec
 
 _COMMENTS = {
     "bootstrap": "administrators use the next port, the controller the one after",
-    "client": "any setting of the Kafka clients, such as socket.keepalive.enable: true",
+    "client": "tunes the Kafka clients, such as socket.keepalive.enable: true",
     "local": "this machine runs the broker",
 }
 _COLUMN = 37
