@@ -33,14 +33,22 @@ class Publisher:
         self.client.loop_start()
         wait_until(self.client.is_connected)
 
-    def publish(self, topic: str, messages: Sequence[bytes], qos: int = 1) -> None:
+    def publish(
+        self,
+        topic: str,
+        messages: Sequence[bytes],
+        qos: int = 1,
+        properties: Sequence[tuple[str, str]] = (),
+    ) -> None:
+        own = list(properties)
         for message in messages:
             self._sent += 1
-            properties = Properties(PacketTypes.PUBLISH)
+            about = Properties(PacketTypes.PUBLISH)
             if self._numbered:
-                numbers = [("millrace-origin", self._name), ("millrace-number", str(self._sent))]
-                properties.UserProperty = numbers
-            self.client.publish(topic, message, qos, properties=properties)
+                own = [("millrace-origin", self._name), ("millrace-number", str(self._sent))]
+            if own:
+                about.UserProperty = own
+            self.client.publish(topic, message, qos, properties=about)
 
     def finish(self, timeout_s: float = 60) -> None:
         wait_until(lambda: self.answered >= self._sent, timeout_s, "all of it at the MQTT broker")

@@ -88,6 +88,25 @@ def test_what_comes_by_mqtt_reaches_the_broker_under_its_level(
     }
 
 
+def test_what_nobody_can_read_stops_nothing_that_comes_after_it(
+    site, mqtt, new_subscriber, new_publisher
+):
+    """More of each than the broker sends without an answer."""
+    site.add_topic("mqtt-hostile", partitions=1)
+    connected(new_subscriber("mqtt-hostile", key={"field": "$.id"}, receive_maximum=20))
+    publisher = new_publisher("plc")
+    deep = b'{"id":' + b"[" * 2_000 + b"]" * 2_000 + b"}"
+    publisher.publish("mqtt-hostile/a", [deep] * 30)
+    mark, number = ("note", "\N{ZERO WIDTH NO-BREAK SPACE}"), ("millrace-number", "1" * 5_000)
+    for properties in ([mark], [("millrace-origin", "plc"), number]):
+        publisher.publish("mqtt-hostile/a", [b"{}"] * 30, properties=properties)
+    publisher.publish("mqtt-hostile/a", readings(0, 100))
+
+    wait_until(lambda: site.count("app", "mqtt-hostile") == 190)
+    values = [value for _, value in site.consume("app", "mqtt-hostile")]
+    assert values == [deep] * 30 + [b"{}"] * 60 + readings(0, 100)
+
+
 def test_what_came_while_the_gateway_was_away_was_kept_for_it(
     site, mqtt, new_subscriber, new_publisher
 ):

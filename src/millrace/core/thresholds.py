@@ -14,9 +14,12 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, FiniteFloat
 
 from millrace.core.model import Frozen
+
+# How many may be over a threshold at once: their names are whatever their messages say.
+_MOST_SENSORS = 10_000
 
 
 class Unit(StrEnum):
@@ -43,8 +46,8 @@ def convert(value: float, source: Unit, target: Unit) -> float:
 class Threshold(Frozen):
     """Exceeding begins above `above`, and ends below `above - hysteresis`; both in `unit`."""
 
-    above: float
-    hysteresis: Annotated[float, Field(ge=0)] = 0.0
+    above: FiniteFloat
+    hysteresis: Annotated[FiniteFloat, Field(ge=0)] = 0.0
     unit: Unit = Unit.C
 
 
@@ -80,9 +83,17 @@ class ThresholdEvent(Frozen):
 
 
 class Detector:
-    def __init__(self, threshold: Threshold, states: Mapping[str, Exceeding] | None = None) -> None:
+    def __init__(
+        self,
+        threshold: Threshold,
+        states: Mapping[str, Exceeding] | None = None,
+        most_sensors: int = _MOST_SENSORS,
+    ) -> None:
         self._threshold = threshold
         self._states = dict(states or {})
+        self._most_sensors = most_sensors
+        # Samples above the threshold of sensors that there was no room to follow.
+        self.passed_over = 0
 
     def snapshot(self) -> dict[str, Exceeding]:
         return dict(self._states)
@@ -104,6 +115,9 @@ class Detector:
 
     def _begin(self, sensor: str, number: float, at_ms: int) -> ThresholdEvent | None:
         if number <= self._threshold.above:
+            return None
+        if len(self._states) >= self._most_sensors:
+            self.passed_over += 1
             return None
         begun = Exceeding(
             first_ms=at_ms, latest_ms=at_ms, count=1, total=number, maximum=number

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from millrace.core.continuity import EPOCH, PRODUCER, SEQUENCE
+from millrace.core.gateway.numbers import whole_number
 
 SITE = "millrace-site"
 Headers = list[tuple[str, str | bytes | None]]
@@ -28,5 +29,4 @@ class Identity:
         found = dict(headers)
         if found.get(PRODUCER) != self._producer or found.get(EPOCH) != self._epoch:
             return None
-        number = found.get(SEQUENCE) or b""
-        return int(number) if number.isdigit() else None
+        return whole_number(found.get(SEQUENCE) or b"")

@@ -8,10 +8,11 @@ from enum import Enum, auto
 from hashlib import blake2b
 from typing import NamedTuple
 
+from millrace.core.gateway.numbers import whole_number
+
 # User properties by which a publisher numbers its messages, as a device does after HELLO.
 ORIGIN, NUMBER = "millrace-origin", "millrace-number"
 _NAME = re.compile(r"[A-Za-z0-9._:/-]{1,200}")
-_MOST_NUMBER = 2**63
 
 
 def numbered(topic: str, properties: Iterable[tuple[str, str]]) -> tuple[bytes, int]:
@@ -22,12 +23,11 @@ def numbered(topic: str, properties: Iterable[tuple[str, str]]) -> tuple[bytes, 
     """
     found = dict(properties)
     name, number = found.get(ORIGIN, ""), found.get(NUMBER, "")
-    if not _NAME.fullmatch(name) or not (number.isascii() and number.isdigit()):
-        return b"", 0
-    if not 0 < int(number) < _MOST_NUMBER:
+    count = whole_number(number)
+    if not count or not _NAME.fullmatch(name):
         return b"", 0
     digest = blake2b(f"{name}\0{topic}".encode(), digest_size=16)
-    return b"mqtt/" + digest.hexdigest().encode(), int(number)
+    return b"mqtt/" + digest.hexdigest().encode(), count
 
 
 class Flight(NamedTuple):

@@ -5,11 +5,32 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, FiniteFloat
 
 from millrace.core.gateway.paths import FieldPath
 from millrace.core.model import Frozen, Name, TopicName
 from millrace.core.thresholds import Exceeding, Threshold, Unit
+
+# Of a sensor's name; what names itself by more is none.
+MAX_SENSOR_BYTES = 1_000
+# Sums of as many samples as a gateway will ever see stay finite.
+_MOST_MEASURED = 1e290
+# The last millisecond of the year 9999.
+_MOST_TIME_MS = 253_402_300_799_999
+
+
+def as_measured(value: str | float | None) -> float | None:
+    """A sample's number; None where it is none that could be calculated with."""
+    if value is None or isinstance(value, str) or not -_MOST_MEASURED < value < _MOST_MEASURED:
+        return None
+    return float(value)
+
+
+def as_time_ms(value: str | float | None) -> int | None:
+    """Milliseconds since 1970; None where the value is no time at all."""
+    if value is None or isinstance(value, str | bool) or not 0 <= value <= _MOST_TIME_MS:
+        return None
+    return int(value)
 
 
 class UnitField(Frozen):
@@ -26,8 +47,8 @@ class RuleSpec(Frozen):
     time: FieldPath | None = None
     # Of the values; a field that holds one of C, F and K, or one of them.
     unit: Unit | UnitField = Unit.C
-    above: float
-    hysteresis: Annotated[float, Field(ge=0)] = 0.0
+    above: FiniteFloat
+    hysteresis: Annotated[FiniteFloat, Field(ge=0)] = 0.0
     # Of `above` and `hysteresis`, and of what is told.
     above_unit: Unit = Unit.C
     topic: TopicName

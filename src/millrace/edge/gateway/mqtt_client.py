@@ -17,10 +17,10 @@ from paho.mqtt.client import (
     Client,
     ConnectFlags,
     DisconnectFlags,
-    MQTTMessage,
     MQTTv5,
 )
 from paho.mqtt.enums import CallbackAPIVersion, MessageType, MQTTErrorCode
+from paho.mqtt.exception import MQTTException
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
@@ -28,6 +28,7 @@ from paho.mqtt.subscribeoptions import SubscribeOptions
 
 from millrace.core.errors import MillraceError
 from millrace.core.gateway.mqtt_input import MqttInput
+from millrace.core.gateway.mqtt_packet import Published, read_published
 from millrace.edge.gateway.mqtt_access import Access
 
 log = logging.getLogger(__name__)
@@ -39,11 +40,27 @@ _WHO = "wrong user or password, or a certificate that it does not know"
 _HINTS = {0x85: "it does not take the name that session gives", 0x86: _WHO, 0x87: _WHO}
 # How long the broker keeps a session that nobody resumes.
 _SESSION_S = 30 * 86_400
+# What paho raises for bytes that it cannot read.
+_NO_MQTT = (MQTTException, ValueError, IndexError, KeyError, TypeError, struct.error)
 _PUBACK = struct.Struct(">BBHB")
 QUOTA_EXCEEDED, NOT_TAKEN = 0x97, 0x83
 
 OnConnected = Callable[[bool], None]
-OnMessage = Callable[[MQTTMessage], None]
+OnMessage = Callable[[Published], None]
+
+
+class _Subscriber(Client):
+    """paho's client, but for the reading of what the broker publishes."""
+
+    on_published_message: OnMessage
+
+    def _handle_publish(self) -> MQTTErrorCode:
+        packet = self._in_packet
+        message = read_published(packet["command"], bytes(packet["packet"]))
+        if message is None:
+            return MQTTErrorCode.MQTT_ERR_PROTOCOL
+        self.on_published_message(message)
+        return MQTTErrorCode.MQTT_ERR_SUCCESS
 
 
 class MqttClient:
@@ -106,14 +123,14 @@ class MqttClient:
 
     def _make(self, on_message: OnMessage) -> Client:
         version = CallbackAPIVersion.VERSION2
-        client = Client(version, self._spec.session, protocol=MQTTv5, manual_ack=True)
+        client = _Subscriber(version, self._spec.session, protocol=MQTTv5, manual_ack=True)
+        client.on_published_message = on_message
         client.connect_timeout = _CONNECT_S
         if self._access.context:
             client.tls_set_context(self._access.context)
         client.on_connect = self._on_connect
         client.on_disconnect = self._on_disconnect
         client.on_subscribe = self._on_subscribe
-        client.on_message = lambda _client, _data, message: on_message(message)
         client.on_publish = lambda _client, _data, packet, code, _properties: self.on_published(
             packet, code.value
         )
@@ -159,10 +176,15 @@ class MqttClient:
 
     def _read(self) -> None:
         """All that TLS has deciphered: the socket tells of none of it."""
-        while self._client.loop_read() == MQTTErrorCode.MQTT_ERR_SUCCESS:
-            open_socket = self._client.socket()
-            if not isinstance(open_socket, ssl.SSLSocket) or not open_socket.pending():
-                return
+        try:
+            while self._client.loop_read() == MQTTErrorCode.MQTT_ERR_SUCCESS:
+                open_socket = self._client.socket()
+                if not isinstance(open_socket, ssl.SSLSocket) or not open_socket.pending():
+                    return
+        except _NO_MQTT as error:
+            log.warning("%s: no packet of MQTT: %r", self._spec.name, error)
+            # Its `loop_read` ends a connection for an error that it returns, not for one it raises.
+            self._client._loop_rc_handle(MQTTErrorCode.MQTT_ERR_PROTOCOL)  # noqa: SLF001
 
     def _say_obstacle(self, reason: str) -> None:
         obstacle = f"MQTT broker {self._spec.broker}: {reason}"

@@ -6,12 +6,12 @@ import math
 import time
 from datetime import UTC, datetime
 
-from paho.mqtt.client import MQTTMessage
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
 from millrace.core.gateway.commands import Command, read_response
 from millrace.core.gateway.mqtt_input import MqttCommands
+from millrace.core.gateway.mqtt_packet import Published
 from millrace.edge.gateway.commander import Commander, Noted
 from millrace.edge.gateway.mqtt_client import MqttClient
 
@@ -48,9 +48,8 @@ class MqttCarrier:
         self._on_way[packet] = command
         return True
 
-    def take(self, message: MQTTMessage, device: str, noted: Noted) -> None:
-        correlation = getattr(message.properties, "CorrelationData", b"")
-        answer = read_response(correlation, bytes(message.payload))
+    def take(self, message: Published, device: str, noted: Noted) -> None:
+        answer = read_response(message.correlation, message.payload)
         if answer:
             self._commander.answer(answer, device, noted)
         else:

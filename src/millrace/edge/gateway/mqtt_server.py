@@ -5,10 +5,9 @@ from __future__ import annotations
 import logging
 from functools import partial
 
-from paho.mqtt.client import MQTTMessage
-
 from millrace.core.gateway.mqtt import Arrival, Flight, Flights, numbered
 from millrace.core.gateway.mqtt_input import MqttInput
+from millrace.core.gateway.mqtt_packet import Published
 from millrace.edge.gateway.commander import Commander
 from millrace.edge.gateway.committer import Batch, Outcome
 from millrace.edge.gateway.intake import Intake
@@ -57,7 +56,7 @@ class MqttServer:
         if self._carrier:
             self._carrier.on_connected()
 
-    def _on_message(self, message: MQTTMessage) -> None:
+    def _on_message(self, message: Published) -> None:
         commands = self._spec.commands
         device = commands.answering_device(message.topic) if commands else None
         if message.qos > 0:
@@ -67,8 +66,8 @@ class MqttServer:
         elif self._carrier:
             self._carrier.take(message, device, _nothing)
 
-    def _on_counted(self, message: MQTTMessage, device: str | None) -> None:
-        flight, arrival = self._flights.on_message(message.mid)
+    def _on_counted(self, message: Published, device: str | None) -> None:
+        flight, arrival = self._flights.on_message(message.packet)
         if arrival is Arrival.TAKE and device and self._carrier:
             self._carrier.take(message, device, partial(self._acknowledge, flight))
         elif arrival is Arrival.TAKE:
@@ -77,15 +76,15 @@ class MqttServer:
             self._flights.on_acknowledged(flight)
             self.client.acknowledge(flight.packet)
 
-    def _take_counted(self, message: MQTTMessage, flight: Flight) -> None:
+    def _take_counted(self, message: Published, flight: Flight) -> None:
         if len(message.payload) > self._spec.max_message:
             self._say_too_long(message)
             self._flights.on_acknowledged(flight)
             self.client.refuse(flight.packet, NOT_TAKEN)
             return
-        origin, number = numbered(message.topic, _pairs_of(message))
+        origin, number = numbered(message.topic, message.user_properties)
         answer = partial(self._answer, flight)
-        self._intake.take_by(message.topic, bytes(message.payload), answer, origin, number)
+        self._intake.take_by(message.topic, message.payload, answer, origin, number)
 
     def _acknowledge(self, flight: Flight) -> None:
         if self._flights.on_safe(flight, is_connected=self.client.is_connected):
@@ -99,7 +98,7 @@ class MqttServer:
         else:
             self.client.acknowledge(flight.packet)
 
-    def _take_if_there_is_room(self, message: MQTTMessage) -> None:
+    def _take_if_there_is_room(self, message: Published) -> None:
         """Nobody waits for these, so they must not fill the memory."""
         if len(message.payload) > self._spec.max_message:
             self._say_too_long(message)
@@ -107,12 +106,12 @@ class MqttServer:
             self._intake.refused += 1
         else:
             self._uncounted += 1
-            self._intake.take_by(message.topic, bytes(message.payload), self._forget)
+            self._intake.take_by(message.topic, message.payload, self._forget)
 
     def _forget(self, _batch: Batch, _outcome: Outcome) -> None:
         self._uncounted -= 1
 
-    def _say_too_long(self, message: MQTTMessage) -> None:
+    def _say_too_long(self, message: Published) -> None:
         self._intake.malformed += 1
         name, most = self._spec.name, self._spec.max_message
         log.error("%s: longer than %s bytes, not taken: %s", name, most, message.topic)
@@ -120,7 +119,3 @@ class MqttServer:
 
 def _nothing() -> None:
     """Of QoS 0, the MQTT broker hears of nothing."""
-
-
-def _pairs_of(message: MQTTMessage) -> list[tuple[str, str]]:
-    return getattr(message.properties, "UserProperty", [])

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from millrace.core.gateway.records import MAX_KEY_BYTES, Draft
 from millrace.core.gateway.routes import Before, FromField, FromLevel, KeyRule, TopicRule
-from millrace.edge.gateway.fields import field_reader
+from millrace.edge.gateway.fields import field_reader, text_of
 
 _NO_TOPIC = b""
 
@@ -36,13 +35,13 @@ def _topic_teller(rule: TopicRule) -> Callable[[bytes], bytes]:
         fixed = rule.encode()
         return lambda _: fixed
     read, topics = field_reader(rule.field), {name: name.encode() for name in rule.among}
-    return lambda value: topics.get(str(read(value)), _NO_TOPIC)
+    return lambda value: topics.get(text_of(read(value)) or "", _NO_TOPIC)
 
 
 def _splitter(rule: KeyRule) -> Callable[[bytes], tuple[bytes | None, bytes]]:
     if isinstance(rule, FromField):
         read = field_reader(rule.field)
-        return lambda message: (_as_key(read(message)), message)
+        return lambda message: (_as_key(text_of(read(message))), message)
     if isinstance(rule, Before):
         mark = rule.before.encode()
         return lambda message: _split_at(mark, message)
@@ -54,13 +53,10 @@ def _split_at(mark: bytes, message: bytes) -> tuple[bytes | None, bytes]:
     return (key, value) if found and len(key) <= MAX_KEY_BYTES else (None, message)
 
 
-def _as_key(found: Any) -> bytes | None:
-    if isinstance(found, str):
-        key = found.encode()
-    elif isinstance(found, int | float) and not isinstance(found, bool):
-        key = str(found).encode()
-    else:
+def _as_key(text: str | None) -> bytes | None:
+    if text is None or len(text) > MAX_KEY_BYTES:
         return None
+    key = text.encode(errors="replace")
     return key if len(key) <= MAX_KEY_BYTES else None
 
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from millrace.core.gateway.records import MAX_KEY_BYTES, Draft, Record
-from millrace.core.gateway.rules import RuleSpec, RuleState, UnitField
+from millrace.core.gateway.records import Draft, Record
+from millrace.core.gateway.rules import (
+    MAX_SENSOR_BYTES,
+    RuleSpec,
+    RuleState,
+    UnitField,
+    as_measured,
+    as_time_ms,
+)
 from millrace.core.thresholds import Detector, ThresholdEvent, Unit
-from millrace.edge.gateway.fields import fields_reader
+from millrace.edge.gateway.fields import fields_reader, text_of
 
 _UNITS = {unit.value: unit for unit in Unit}
 
@@ -30,30 +35,26 @@ class Rule:
     def state(self) -> RuleState:
         return RuleState(told=self.told, exceeding=self._detector.snapshot())
 
+    @property
+    def passed_over(self) -> int:
+        """Samples that nobody judged, as too many sensors are over the threshold."""
+        return self._detector.passed_over
+
     def on_record(self, record: Record) -> Draft | None:
         """What there is to tell. A message without sensor, value or unit is none of this rule's."""
         sensor, value, time, unit_name = self._read(record.draft.value)
-        number = _as_number(value)
+        number = as_measured(value)
         unit = self._unit or _UNITS.get(str(unit_name))
-        if number is None or sensor is None or unit is None:
+        name = text_of(sensor)
+        if number is None or unit is None or name is None or len(name.encode()) > MAX_SENSOR_BYTES:
             return None
-        name = str(sensor)
-        at = time if self._has_time else None
-        at_ms = record.time_ms if at is None or isinstance(at, str) else int(at)
-        event = self._detector.on_sample(name, number, unit, at_ms)
+        at_ms = as_time_ms(time) if self._has_time else None
+        event = self._detector.on_sample(
+            name, number, unit, record.time_ms if at_ms is None else at_ms
+        )
         return self._draft(event) if event else None
 
-    def _draft(self, event: ThresholdEvent) -> Draft | None:
-        key = event.sensor.encode()
-        if len(key) > MAX_KEY_BYTES:
-            return None
+    def _draft(self, event: ThresholdEvent) -> Draft:
         self.told += 1
         value = event.model_dump_json().encode()
-        return Draft(self._topic, key, value, self._origin, self.told)
-
-
-def _as_number(value: Any) -> float | None:
-    try:
-        return None if value is None or isinstance(value, str) else float(value)
-    except OverflowError:  # whole numbers have no bound in JSON
-        return None
+        return Draft(self._topic, event.sensor.encode(), value, self._origin, self.told)

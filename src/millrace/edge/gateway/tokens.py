@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import hmac
 from pathlib import Path
 
@@ -40,10 +39,11 @@ class Tokens:
 def _shown(authorization: str) -> bytes:
     kind, _, word = authorization.partition(" ")
     if kind.lower() == "bearer":
-        return word.strip().encode()
+        # aiohttp hands over bytes that are no UTF-8 as surrogates.
+        return word.strip().encode(errors="surrogateescape")
     if kind.lower() != "basic":
         return b""
     try:
         return base64.b64decode(word, validate=True).partition(b":")[2]
-    except binascii.Error:
+    except ValueError:
         return b""
