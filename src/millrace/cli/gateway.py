@@ -51,7 +51,7 @@ def check(file: File) -> None:
 
 @app.command()
 def waiting(file: File) -> None:
-    """Say how many messages a gateway that is stopped has left to deliver; exit 1 if any."""
+    """Say how many messages a gateway has left to deliver; exit 1 if any. It changes nothing."""
     from millrace.edge.gateway.left import count_waiting
     from millrace.edge.gateway.settings import with_places
 

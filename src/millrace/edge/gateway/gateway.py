@@ -17,6 +17,7 @@ from millrace.core.site import ClientSettings
 from millrace.edge.gateway.command_line import CommandLine
 from millrace.edge.gateway.committer import Batch, Committer, Outcome
 from millrace.edge.gateway.courier import Courier
+from millrace.edge.gateway.data_folder import hold
 from millrace.edge.gateway.delivery import Delivery
 from millrace.edge.gateway.intake import Intake
 from millrace.edge.gateway.link import Link
@@ -41,6 +42,8 @@ class Gateway:
     def __init__(self, spec: GatewaySpec) -> None:
         sys.setswitchinterval(_SWITCH_S)
         self.spec = spec
+        # Before anything in it is opened.
+        self._hold = hold(spec.data)
         self._loop = asyncio.get_running_loop()
         self.commands = (
             CommandLine(spec, self._tell, self._wake_urgent) if spec.takes_commands else None
@@ -105,6 +108,7 @@ class Gateway:
             self.desk.spool.close()
         if self.commands:
             self.commands.close()
+        self._hold.close()
 
     def _line(self, spec: Input) -> Line:
         folder = self.spec.data / spec.name

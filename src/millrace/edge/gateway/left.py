@@ -1,29 +1,25 @@
-"""What a gateway that does not run has left to deliver."""
+"""What a gateway has left to deliver: looked at, never touched, whether it runs or not."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from millrace.core.gateway.commands import COMMANDS
 from millrace.core.gateway.spec import EVENTS, GatewaySpec
-from millrace.edge.gateway.progress_file import ProgressFile
-from millrace.edge.gateway.spool import Spool
+from millrace.edge.gateway.progress_file import read_progress
+from millrace.edge.gateway.recovery import look
 
 
 def count_waiting(spec: GatewaySpec) -> dict[str, int]:
-    bounds = {one.name: one.spool.bounds for one in spec.inputs}
-    folders = {name: spec.data / name for name in (*bounds, EVENTS)}
-    any_bounds = next(iter(bounds.values()))
+    """Beside a gateway that runs, each count is of a moment ago."""
+    names = (*(one.name for one in spec.inputs), EVENTS, COMMANDS)
+    folders = {name: spec.data / name for name in names}
     return {
-        name: _waiting(folder, Spool(folder / "spool", bounds.get(name, any_bounds)))
-        for name, folder in folders.items()
-        if (folder / "spool").is_dir()
+        name: _waiting(folder) for name, folder in folders.items() if (folder / "spool").is_dir()
     }
 
 
-def _waiting(folder: Path, spool: Spool) -> int:
-    progress = ProgressFile(folder / "progress")
-    try:
-        return max(0, spool.next_index - max(progress.read().base, spool.first_index))
-    finally:
-        progress.close()
-        spool.close()
+def _waiting(folder: Path) -> int:
+    held = look(folder / "spool")
+    base = read_progress(folder / "progress").base
+    return max(0, held.stop - max(base, held.start))

@@ -24,7 +24,7 @@ class ProgressFile:
             os.posix_fallocate(self._handle, 0, 2 * _SLOT_BYTES)
             os.fsync(self._handle)
             sync_folder(file.parent)
-        self._turn, self._last = self._newest()
+        self._turn, self._last = _newest(self._handle)
 
     def read(self) -> Progress:
         return self._last
@@ -44,17 +44,31 @@ class ProgressFile:
     def close(self) -> None:
         os.close(self._handle)
 
-    def _newest(self) -> tuple[int, Progress]:
-        slots = [self._read_slot(number) for number in range(2)]
-        whole = [slot for slot in slots if slot]
-        return max(whole, key=lambda slot: slot[0], default=(0, Progress()))
 
-    def _read_slot(self, number: int) -> tuple[int, Progress] | None:
-        data = os.pread(self._handle, _SLOT_BYTES, number * _SLOT_BYTES)
-        if len(data) < _HEAD.size:
-            return None
-        turn, length, crc = _HEAD.unpack_from(data)
-        body = data[_HEAD.size : _HEAD.size + length]
-        if turn == 0 or zlib.crc32(body) != crc:
-            return None
-        return turn, Progress.model_validate_json(body)
+def read_progress(file: Path) -> Progress:
+    """Also beside the gateway that writes it; where there is none, nothing is delivered."""
+    try:
+        handle = os.open(file, os.O_RDONLY)
+    except FileNotFoundError:
+        return Progress()
+    try:
+        return _newest(handle)[1]
+    finally:
+        os.close(handle)
+
+
+def _newest(handle: int) -> tuple[int, Progress]:
+    slots = [_read_slot(handle, number) for number in range(2)]
+    whole = [slot for slot in slots if slot]
+    return max(whole, key=lambda slot: slot[0], default=(0, Progress()))
+
+
+def _read_slot(handle: int, number: int) -> tuple[int, Progress] | None:
+    data = os.pread(handle, _SLOT_BYTES, number * _SLOT_BYTES)
+    if len(data) < _HEAD.size:
+        return None
+    turn, length, crc = _HEAD.unpack_from(data)
+    body = data[_HEAD.size : _HEAD.size + length]
+    if turn == 0 or zlib.crc32(body) != crc:
+        return None
+    return turn, Progress.model_validate_json(body)

@@ -32,10 +32,34 @@ class Recovered:
     tail: Tail | None
 
 
+def look(folder: Path) -> range:
+    """The messages that a spool holds, by their indexes. Nothing is opened for writing or mended,
+    so this may be done beside whoever writes, and where nobody can write."""
+    while segments := _segments_of(folder):
+        try:
+            data = (folder / file_name(segments[-1])).read_bytes()
+        except FileNotFoundError:
+            continue  # delivered and removed a moment ago; there is a newer one
+        return range(segments[0], _end_of(data, segments[-1]))
+    return range(0)
+
+
+def _segments_of(folder: Path) -> list[int]:
+    return sorted(int(file.stem) for file in folder.glob(f"*{SUFFIX}"))
+
+
+def _end_of(data: bytes, first: int) -> int:
+    begin = heading_bytes(data)
+    end = find_tail(data, begin, first).end
+    kept = [found[0] for found in read_records(data[:end], begin) if not isinstance(found, Hole)]
+    return kept[-1].serial + 1 if kept else first
+
+
 def recover(folder: Path, now_s: int) -> Recovered:
+    """The folder is as it should be when it returns; so it is its caller's alone."""
     for draft in folder.glob("*.new"):
         draft.unlink()
-    segments = sorted(int(file.stem) for file in folder.glob(f"*{SUFFIX}"))
+    segments = _segments_of(folder)
     if not segments:
         return Recovered(Ledger(Heading(epoch=now_s)), [], None)
     ledger = _ledger(folder, segments, now_s)

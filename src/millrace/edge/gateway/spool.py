@@ -13,6 +13,7 @@ from millrace.core.gateway.bounds import Bounds, Fill, is_full, is_too_old
 from millrace.core.gateway.ledger import Entry
 from millrace.core.gateway.records import OVERHEAD_BYTES, Draft, Record, encode
 from millrace.core.gateway.segments import encode_heading, file_name
+from millrace.edge.gateway.data_folder import hold
 from millrace.edge.gateway.disk import NoRoomError, allocate, make_file, write_whole
 from millrace.edge.gateway.recovery import recover
 
@@ -29,7 +30,7 @@ class Spool:
         waits_for_missing: bool = True,
     ) -> None:
         """`waits_for_missing`: whoever numbers its messages sends again what was not taken."""
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._hold = hold(folder)
         self.folder = folder
         self.bounds = bounds
         self._clock = clock
@@ -187,6 +188,7 @@ class Spool:
         if self._handle is not None:
             os.close(self._handle)
             self._handle = None
+        self._hold.close()
 
     def _remove(self, first: int) -> None:
         self._segments.remove(first)
