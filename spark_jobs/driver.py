@@ -106,7 +106,7 @@ def _site_query(
 ) -> SiteQuery:
     checkpoint = Checkpoint(site.checkpoint, job.engine.bucket)
     files = TwinFiles(objects_at(site.checkpoint, job.engine.bucket))
-    memory = TwinMemory(files, lambda: lately_seen(session, job.tables.bronze, site.site))
+    memory = TwinMemory(files, lambda span: lately_seen(session, job.tables.bronze, span))
     sink = BatchSink(site.site, job.tables, job.refine, checkpoint, fence, memory, tally)
 
     def begin() -> StreamingQuery:

@@ -66,18 +66,19 @@ class BatchSink:
         batch = Batch(self.checkpoint.query_id(), batch_id)
         span = self._span(batch_id)
         if not holds(records.sparkSession, self.tables.bronze, batch):
-            self._write(bronze_rows(records, self.site), _file_count(span), batch)
+            self._write(bronze_rows(records, self.site), span, batch)
         elif self.refine:
             held = read_span(records.sparkSession, self.tables.bronze, span)
             self._go_on(held, self.refine, span, batch)
 
-    def _write(self, rows: DataFrame, files: int, batch: Batch) -> None:
+    def _write(self, rows: DataFrame, span: Span, batch: Batch) -> None:
+        files = _file_count(span)
         if self.refine is None:
             names = [name for name, _ in bronze.COLUMNS]
             written = write(rows.coalesce(files), [Output(self.tables.bronze, names, names)])
             written.commit(self.tables.bronze, batch)
             return
-        twins = Twins(rows.sparkSession, self.twins.before(batch.number))
+        twins = Twins(rows.sparkSession, self.twins.before(batch.number, span))
         judged = with_verdicts(refine(twins.marked(rows), self.refine), self.refine)
         # Not sooner: it would part the compiled code in two, with a copy of each row between.
         written = write(judged.coalesce(files), outputs(self.tables, self.refine))
@@ -89,7 +90,7 @@ class BatchSink:
         self.tally.add(written.observed())
 
     def _go_on(self, held: DataFrame, spec: RefineSpec, span: Span, batch: Batch) -> None:
-        rows, before = in_order(held), self.twins.before(batch.number)
+        rows, before = in_order(held), self.twins.before(batch.number, span)
 
         def marked() -> DataFrame:
             return Twins(rows.sparkSession, before).marked(rows)

@@ -11,8 +11,10 @@ from py4j.java_gateway import JavaObject
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as f
 
+from millrace.core.coordinates import from_on
 from millrace.core.ranges import Ranges
 from millrace.core.silver import COORDINATES
+from millrace.core.span import Span
 from millrace.core.twins import Seen, joined_seen, pairs_of, seen_of_pairs
 from millrace.state.twin_files import TwinFiles
 from spark_jobs.java import java_column, java_session, jvm
@@ -42,15 +44,19 @@ class TwinMemory:
     """What a site's query saw, from batch to batch and over restarts."""
 
     files: TwinFiles
-    # Where nothing is kept: with the first batch of a checkpoint.
-    begin: Callable[[], Seen] = dict
+    # Where nothing is kept, as with the first batch of a checkpoint: what came before that batch.
+    begin: Callable[[Span], Seen] = lambda _: {}
     _latest: tuple[int, Seen] | None = None
 
-    def before(self, batch: int) -> Seen:
+    def before(self, batch: int, span: Span) -> Seen:
+        """Kept before the batch is in any table, so that its repetition begins with the same."""
         if self._latest and self._latest[0] == batch - 1:
             return self._latest[1]
         kept = self.files.after(batch - 1)
-        return self.begin() if kept is None else kept
+        if kept is None:
+            kept = self.begin(span)
+            self.keep(batch - 1, kept)
+        return kept
 
     def keep(self, batch: int, seen: Seen) -> None:
         self.files.keep(batch, seen)
@@ -65,12 +71,16 @@ def seen_in(rows: DataFrame, before: Seen) -> dict[str, Ranges]:
     return twins.seen()
 
 
-def lately_seen(spark: SparkSession, bronze: str, site: str) -> dict[str, Ranges]:
-    """For a checkpoint that has no memory yet: a twin comes minutes after the first, not days."""
+def lately_seen(spark: SparkSession, bronze: str, span: Span) -> dict[str, Ranges]:
+    """For a checkpoint that has no memory yet: a twin comes minutes after the first, not days.
+
+    Never what is in the span or behind it: a batch that was interrupted after bronze is in bronze,
+    and all of its rows would pass for twins of themselves.
+    """
     first = datetime.now(UTC).date() - timedelta(days=1)
     rows = spark.read.format("delta").load(bronze)
-    its = rows.where((f.col("site") == site) & (f.col("day") >= f.lit(first)))
-    return seen_in(its, {})
+    its = rows.where((f.col("site") == span.site) & (f.col("day") >= f.lit(first)))
+    return seen_in(its.where(f"NOT {from_on(span.site, span.start())}"), {})
 
 
 def in_order(rows: DataFrame) -> DataFrame:

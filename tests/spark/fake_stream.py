@@ -87,7 +87,9 @@ class FakeStream:
         ]
         self.end += rows
         self._write(f"offsets/{self.batches}", f'v1\n{{}}\n{{"t": {{"0": {self.end}}}}}')
-        self.sink()(self.spark.createDataFrame(records, RECORDS), self.batches)
+        # As of a Kafka partition: one task meets them all.
+        rows = self.spark.createDataFrame(records, RECORDS).coalesce(1)
+        self.sink()(rows, self.batches)
         if commit:
             self._write(f"commits/{self.batches}", "v1\n{}")
         self.batches += 1
@@ -97,7 +99,7 @@ class FakeStream:
         checkpoint = Checkpoint(self.checkpoint)
         fence = Fence(self.home / "generations", 1)
         files = TwinFiles(FolderObjects(Path(self.checkpoint)))
-        memory = TwinMemory(files, lambda: lately_seen(self.spark, self.tables.bronze, "plant-a"))
+        memory = TwinMemory(files, lambda span: lately_seen(self.spark, self.tables.bronze, span))
         return BatchSink("plant-a", self.tables, LENIENT, checkpoint, fence, memory)
 
     def __enter__(self) -> FakeStream:

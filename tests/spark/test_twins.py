@@ -100,6 +100,43 @@ def test_a_crash_between_the_tables_changes_no_verdict(
     assert both(stream) == list(range(stream.end))
 
 
+@pytest.mark.parametrize(
+    ("batches_before", "layer", "memory"),
+    [(0, "silver", "kept"), (0, "quarantine", "lost"), (1, "silver", "lost")],
+)
+def test_a_batch_that_was_interrupted_is_no_twin_of_itself(
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    batches_before: int,
+    layer: str,
+    memory: str,
+) -> None:
+    """Also the first of a checkpoint, and where the files of the memory are gone."""
+    stream = FakeStream(spark, tmp_path)
+    for number in range(batches_before):
+        stream.batch(1, headers=numbered(number))
+    table, begin = getattr(stream.tables, layer), stream.end
+    commit = Written.commit
+
+    def crash(written: Written, to: str, batch: Batch) -> None:
+        if to == table:
+            raise ConnectionError
+        commit(written, to, batch)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Written, "commit", crash)
+        # Offset 0 is refused for what it holds; a last message that came twice makes it two.
+        numbers = [*range(begin, begin + 3), begin]
+        with pytest.raises(ConnectionError):
+            stream.batch(4, headers=numbered(*numbers))
+    if memory == "lost":
+        shutil.rmtree(Path(stream.checkpoint) / "twins", ignore_errors=True)
+    stream.sink()(spark.createDataFrame([], "value binary"), stream.batches)
+    assert twins(stream) == [begin + 3]
+    assert both(stream) == stream.offsets("bronze") == list(range(stream.end))
+
+
 def test_a_checkpoint_without_a_memory_begins_with_what_bronze_has(stream: FakeStream) -> None:
     stream.batch(2, headers=numbered(0, 1))
     shutil.rmtree(Path(stream.checkpoint) / "twins")

@@ -29,6 +29,14 @@ def in_ranges(ranges: Mapping[Part, Range]) -> str:
     )
 
 
+def from_on(site: str, begin: Offsets) -> str:
+    """Rows of these partitions from these offsets on."""
+    return _any(
+        f"({_is_part(Part(site, *partition))} AND offset >= {first})"
+        for partition, first in sorted(begin.items())
+    )
+
+
 def on_days(days: Iterable[date]) -> str:
     listed = ", ".join(f"DATE'{day}'" for day in sorted(days))
     return f"day IN ({listed})" if listed else "false"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from millrace.core.coordinates import Part
-from millrace.core.lag import Offsets, batch_rows
+from millrace.core.lag import Offsets, Partition, batch_rows
 from millrace.core.ranges import Range
 
 
@@ -16,6 +16,10 @@ class Span:
     site: str
     begin: Offsets
     end: Offsets
+
+    def start(self) -> dict[Partition, int]:
+        """Where it begins in each of its partitions."""
+        return {part: self.begin.get(part, 0) for part in self.end}
 
     def rows(self) -> int | None:
         """How many offsets; None where a partition has no known beginning."""
