@@ -101,6 +101,7 @@ def test_a_missing_number_holds_up_only_who_sends_it_again(waits, kept):
     ledger = Ledger(Heading(epoch=1))
     ledger.waits_for_missing = waits
     ledger.enter([Draft(b"t", None, b"1", b"plc", 1)], 0)
+    ledger.settle()
     (entry,) = ledger.enter([Draft(b"t", None, b"3", b"plc", 3)], 0)
     assert (entry is not Unkept.TOO_EARLY) == kept
     (again,) = ledger.enter([Draft(b"t", None, b"1", b"plc", 1)], 0)

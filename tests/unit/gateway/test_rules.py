@@ -42,7 +42,7 @@ class Site:
     def __init__(self, folder: Path, events: Bounds = ROOM) -> None:
         self.folder = folder
         self.samples = Spool(folder / "samples", ROOM)
-        self.events = Spool(folder / "events", events)
+        self.events = Spool(folder / "events", events, waits_for_missing=False)
         self.told: list[bytes] = []
         self.start()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from millrace.core.gateway.ledger import Heading, Ledger, Unkept
+from millrace.core.gateway.origins import Origin
 from millrace.core.gateway.records import Draft, Record, decode_at, encode
 from millrace.core.gateway.segments import (
     Hole,
@@ -53,7 +54,8 @@ def test_no_bit_of_a_record_can_change_unnoticed(at):
 
 
 def test_a_heading_is_read_as_it_was_written():
-    heading = Heading(epoch=3, next_index=9, next_numbers={"t": 4}, origins={"plc": (8, 1_000)})
+    plc = Origin(last=8, serial=5, floor=1, gaps=((3, 4),))
+    heading = Heading(epoch=3, next_index=9, next_numbers={"t": 4}, origins={"plc": plc})
     data = encode_heading(heading)
     assert decode_heading(data + b"records") == heading
     assert heading_bytes(data) == len(data)
@@ -117,30 +119,46 @@ def from_plc(*numbers: int) -> list[Draft]:
 def test_what_an_origin_has_sent_before_is_known():
     ledger = Ledger(Heading(epoch=7))
     ledger.enter(from_plc(1, 2, 3), 0)
+    ledger.settle()
     entries = ledger.enter(from_plc(2, 3, 4), 0)
     assert entries[:2] == [Unkept.KNOWN, Unkept.KNOWN]
     assert isinstance(entries[2], Record)
+    ledger.settle()
     assert ledger.last_of(b"plc") == 4
 
 
 def test_nothing_is_kept_behind_a_gap_of_an_origin():
     ledger = Ledger(Heading(epoch=7))
     ledger.enter(from_plc(1), 0)
+    ledger.settle()
     assert ledger.enter(from_plc(3, 4), 0) == [Unkept.TOO_EARLY] * 2
     assert ledger.last_of(b"plc") == 1
 
 
-def test_an_unknown_origin_begins_where_it_likes():
-    """Its spool may have been lost with the machine that held it."""
+@pytest.mark.parametrize("waits", [True, False])
+def test_an_unknown_origin_begins_with_1_where_it_asks_and_else_where_it_likes(waits):
+    """Who asks has heard that nothing is known of it; who does not may have begun long ago."""
     ledger = Ledger(Heading(epoch=7))
-    assert isinstance(ledger.enter(from_plc(900), 0)[0], Record)
+    ledger.waits_for_missing = waits
+    assert isinstance(ledger.enter(from_plc(900), 0)[0], Record) != waits
+    assert isinstance(ledger.enter(from_plc(1), 0)[0], Record)
 
 
-def test_origins_are_forgotten_after_a_week():
+def test_no_clock_makes_an_origin_forgotten():
     ledger = Ledger(Heading(epoch=7))
     ledger.enter(from_plc(1), 0)
-    ledger.enter([Draft(b"t", None, b"", b"other", 1)], 86_400_000)
-    assert set(ledger.heading(7 * 86_400_000 + 1).origins) == {"other"}
+    ledger.enter([Draft(b"t", None, b"", b"other", 1)], 365 * 86_400_000)
+    ledger.settle()
+    assert set(ledger.heading().origins) == {"plc", "other"}
+
+
+def test_beyond_a_bound_who_was_silent_for_longest_is_forgotten():
+    ledger = Ledger(Heading(epoch=7))
+    names = [b"key/%d" % number for number in range(50_001)]
+    ledger.enter([Draft(b"t", None, b"", name, 1) for name in names], 0)
+    ledger.enter([Draft(b"t", None, b"", names[0], 2)], 0)
+    ledger.settle()
+    assert set(ledger.heading().origins) == {name.decode() for name in names} - {"key/1"}
 
 
 def test_a_ledger_made_from_its_records_is_the_same():
@@ -149,4 +167,5 @@ def test_a_ledger_made_from_its_records_is_the_same():
     for entry in ledger.enter(drafts, 5_000):
         assert isinstance(entry, Record)
         again.take_over(entry)
-    assert again.heading(5_000) == ledger.heading(5_000)
+    ledger.settle()
+    assert again.heading() == ledger.heading()

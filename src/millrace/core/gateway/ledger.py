@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum
 
 from pydantic import Field
 
+from millrace.core.gateway.origins import Origin
 from millrace.core.gateway.records import Draft, Record
 from millrace.core.model import Frozen
 
-_FORGET_MS = 7 * 86_400_000
 _MOST_ORIGINS = 50_000
+_UNKNOWN = Origin()
 
 
 class Unkept(Enum):
     """Why a message gets no number."""
 
-    KNOWN = "its origin has sent it before"
+    KNOWN = "its origin has sent it before, and it was kept"
     TOO_EARLY = "one that its origin sent before it is missing"
+    TOO_OLD = "nobody knows any more whether it was kept"
 
 
 Entry = Record | Unkept
+
+
+def are_safe(entries: Sequence[Entry]) -> bool:
+    """Whether each of these messages is in the spool, now or since an earlier time."""
+    return Unkept.TOO_EARLY not in entries and Unkept.TOO_OLD not in entries
 
 
 class Heading(Frozen):
@@ -30,23 +38,25 @@ class Heading(Frozen):
     epoch: int
     next_index: int = 0
     next_numbers: dict[str, int] = Field(default_factory=dict)
-    # By origin: the number of its last message, and when that came.
-    origins: dict[str, tuple[int, int]] = Field(default_factory=dict)
+    origins: dict[str, Origin] = Field(default_factory=dict)
 
 
 class Ledger:
     """Gives each message its numbers, and knows those that are there already."""
 
     def __init__(self, heading: Heading) -> None:
-        # Whether a missing message may still come, so that none behind it is taken before it.
+        # Whether an origin begins with 1 and sends again what was not taken: then nothing is taken
+        # behind a message that is missing. Else it passes over what it likes.
         self.waits_for_missing = True
         self.epoch = heading.epoch
         self.next_index = heading.next_index
         self._numbers = {topic.encode(): number for topic, number in heading.next_numbers.items()}
         self._origins = {origin.encode(): seen for origin, seen in heading.origins.items()}
+        # Of messages that were entered and are not safe yet.
+        self._unsettled: dict[bytes, Origin] = {}
 
-    def heading(self, now_ms: int) -> Heading:
-        self._forget_origins(now_ms)
+    def heading(self) -> Heading:
+        self._forget_origins()
         return Heading(
             epoch=self.epoch,
             next_index=self.next_index,
@@ -54,15 +64,15 @@ class Ledger:
             origins={origin.decode(): seen for origin, seen in self._origins.items()},
         )
 
-    def _forget_origins(self, now_ms: int) -> None:
-        """Those that were silent for a week, and beyond a bound those that were silent longest."""
-        kept = [one for one in self._origins.items() if one[1][1] > now_ms - _FORGET_MS]
-        kept.sort(key=lambda one: one[1][1])
-        self._origins = dict(kept[-_MOST_ORIGINS:])
+    def _forget_origins(self) -> None:
+        """Beyond a bound, those that were silent for longest; by no clock, which may be wrong."""
+        if len(self._origins) > _MOST_ORIGINS:
+            kept = sorted(self._origins.items(), key=lambda one: one[1].serial)
+            self._origins = dict(kept[-_MOST_ORIGINS:])
 
     def last_of(self, origin: bytes) -> int:
-        """The number of the last message that an origin has sent; 0: none is known."""
-        return self._origins.get(origin, (0, 0))[0]
+        """The number of an origin's last message that is safe; 0: none is known."""
+        return self._origins.get(origin, _UNKNOWN).last
 
     def enter(self, drafts: list[Draft], now_ms: int) -> list[Entry]:
         """As records of one group, but for those that cannot be."""
@@ -71,11 +81,12 @@ class Ledger:
         for draft in drafts:
             topic, _, _, origin, number = draft
             if origin:
-                unkept = self._judge(origin, number)
+                seen = self._unsettled.get(origin) or self._origins.get(origin, _UNKNOWN)
+                unkept = self._judge(seen, number)
                 if unkept:
                     entries.append(unkept)
                     continue
-                self._origins[origin] = (number, now_ms)
+                self._unsettled[origin] = seen.after(number, group + place)
             own = self._numbers.get(topic, 1)
             self._numbers[topic] = own + 1
             entries.append(Record(group + place, place, own, now_ms, draft))
@@ -83,17 +94,25 @@ class Ledger:
         self.next_index = group + place
         return entries
 
-    def _judge(self, origin: bytes, number: int) -> Unkept | None:
-        last = self.last_of(origin)
-        if number <= last:
-            return Unkept.KNOWN
-        is_early = self.waits_for_missing and last and number > last + 1
-        return Unkept.TOO_EARLY if is_early else None
+    def settle(self) -> None:
+        """What was entered is safe, and may be spoken of."""
+        self._origins.update(self._unsettled)
+        self._unsettled.clear()
+
+    def _judge(self, seen: Origin, number: int) -> Unkept | None:
+        if number > seen.last:
+            is_early = self.waits_for_missing and number > seen.last + 1
+            return Unkept.TOO_EARLY if is_early else None
+        if seen.lacks(number):
+            return None
+        return Unkept.TOO_OLD if number < seen.floor else Unkept.KNOWN
 
     def take_over(self, record: Record) -> None:
         """Of a record that is there: so a ledger is made again from what was written."""
         topic, _, _, origin, number = record.draft
         self.next_index = max(self.next_index, record.serial + 1)
         self._numbers[topic] = max(self._numbers.get(topic, 1), record.number + 1)
-        if origin and number > self.last_of(origin):
-            self._origins[origin] = (number, record.time_ms)
+        if origin:
+            seen = self._origins.get(origin, _UNKNOWN)
+            if number > seen.last or seen.lacks(number):
+                self._origins[origin] = seen.after(number, record.serial)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from millrace.core.gateway.bounds import AtBound
-from millrace.core.gateway.ledger import Entry
+from millrace.core.gateway.ledger import Entry, Unkept
 from millrace.core.gateway.records import Draft, Record
 from millrace.edge.gateway.disk import NoRoomError
 from millrace.edge.gateway.spool import Spool
@@ -123,6 +123,8 @@ class Committer(threading.Thread):
                 continue
             self.obstacle = ""
             self.kept += sum(isinstance(entry, Record) for entry in kept)
+            # Who sends too early sends again; these are gone for good.
+            self.refused += kept.count(Unkept.TOO_OLD)
             return kept
 
     def _waits_after(self, error: NoRoomError) -> bool:

@@ -13,7 +13,7 @@ from aiohttp import web
 
 from millrace.core.gateway.framing import Lines
 from millrace.core.gateway.inputs import HttpInput
-from millrace.core.gateway.ledger import Entry, Unkept
+from millrace.core.gateway.ledger import Entry, are_safe
 from millrace.core.gateway.records import Record
 from millrace.edge.gateway.committer import Batch, Outcome
 from millrace.edge.gateway.https import HttpsServer
@@ -104,7 +104,7 @@ class HttpServer:
             if done.done():
                 return
             entries.extend(outcome or [])
-            if outcome is None or Unkept.TOO_EARLY in outcome:
+            if outcome is None or not are_safe(outcome):
                 done.set_result(None)
             elif len(entries) == len(messages):
                 done.set_result(entries)

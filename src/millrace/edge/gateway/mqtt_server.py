@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from functools import partial
 
+from millrace.core.gateway.ledger import are_safe
 from millrace.core.gateway.mqtt import Arrival, Flight, Flights, numbered
 from millrace.core.gateway.mqtt_input import MqttInput
 from millrace.core.gateway.mqtt_packet import Published
@@ -95,6 +96,8 @@ class MqttServer:
             return
         if outcome is None:
             self.client.refuse(flight.packet, QUOTA_EXCEEDED)
+        elif not are_safe(outcome):
+            self.client.refuse(flight.packet, NOT_TAKEN)
         else:
             self.client.acknowledge(flight.packet)
 

@@ -39,7 +39,8 @@ class RulesDesk:
         if not topics:
             return None
         folder = spec.data / EVENTS
-        spool = Spool(folder / "spool", _SPOOL.bounds)
+        # A rule's count may be older than this spool.
+        spool = Spool(folder / "spool", _SPOOL.bounds, waits_for_missing=False)
         events = EventLog(spool, wake)
         webhooks = Webhooks()
         loop = asyncio.get_running_loop()

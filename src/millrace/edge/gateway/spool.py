@@ -29,7 +29,8 @@ class Spool:
         *,
         waits_for_missing: bool = True,
     ) -> None:
-        """`waits_for_missing`: whoever numbers its messages sends again what was not taken."""
+        """`waits_for_missing`: who numbers messages begins with 1, and sends again what was not
+        taken."""
         self._hold = hold(folder)
         self.folder = folder
         self.bounds = bounds
@@ -79,6 +80,7 @@ class Spool:
         return self.folder / file_name(first)
 
     def last_of(self, origin: bytes) -> int:
+        """The number of an origin's last message that is safe; 0: none is known."""
         return self._ledger.last_of(origin)
 
     # What the writing thread calls.
@@ -94,6 +96,7 @@ class Spool:
             write_whole(handle, data, end)
             os.fdatasync(handle)
             self._durable = (first, end + len(data), self._ledger.next_index)
+        self._ledger.settle()
         return entered
 
     def drop_oldest(self) -> bool:
@@ -117,11 +120,11 @@ class Spool:
             return self._extend()
         if is_full(self.bounds, fill):
             raise NoRoomError("the spool holds as much as spool.size allows")
-        return self._begin_segment(now_ms)
+        return self._begin_segment()
 
-    def _begin_segment(self, now_ms: int) -> int:
+    def _begin_segment(self) -> int:
         first = self._ledger.next_index
-        heading = encode_heading(self._ledger.heading(now_ms))
+        heading = encode_heading(self._ledger.heading())
         try:
             return self._add(first, heading, self.bounds.segment_bytes)
         except NoRoomError:

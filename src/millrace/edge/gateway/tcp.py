@@ -20,7 +20,7 @@ from millrace.core.gateway.commands import noted_line, read_answer
 from millrace.core.gateway.framing import Framing, LengthPrefixed, Lines
 from millrace.core.gateway.greeting import may_be_called, name_in, owner_of
 from millrace.core.gateway.inputs import TcpInput
-from millrace.core.gateway.ledger import Unkept
+from millrace.core.gateway.ledger import are_safe
 from millrace.core.gateway.records import Record
 from millrace.edge.gateway.commander import Commander
 from millrace.edge.gateway.committer import Batch, Outcome
@@ -208,7 +208,7 @@ class Connection(asyncio.Protocol):
         self._unanswered_bytes -= batch.bytes
         if outcome is None:
             self._refuse(b"there is no room", len(batch.drafts))
-        elif Unkept.TOO_EARLY in outcome:
+        elif not are_safe(outcome):
             self._refuse(b"a message before it was not taken", len(batch.drafts))
         elif self._origin:
             self._say(b"".join([b"%d\n" % draft.origin_number for draft in batch.drafts]))
