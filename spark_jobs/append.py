@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
+from delta.exceptions.captured import MetadataChangedException, ProtocolChangedException
 from py4j.java_gateway import JavaObject
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.java import java_rows, java_session, jvm
 
+log = logging.getLogger(__name__)
+
 _HELD = -1
+_CHANGED = (MetadataChangedException, ProtocolChangedException)
+_TRIES = 5
 
 
 class Batch(NamedTuple):
@@ -54,13 +61,17 @@ class Written:
     def rows(self, table: str) -> int:
         return int(self.java.rows(table))
 
+    def obstacle(self, table: str) -> str:
+        """Why Delta's own writer made the files of this table; empty where it did not."""
+        return str(self.java.obstacle(table))
+
     def observed(self) -> dict[str, int]:
         """What the rows were asked to count on their way."""
         counts: dict[str, int] = json.loads(self.java.observed())
         return counts
 
     def commit(self, table: str, batch: Batch) -> None:
-        """Fails where the table holds the batch already."""
+        """Fails where the table holds the batch, or has changed since the files were written."""
         self.java.commit(table, *batch)
 
 
@@ -69,4 +80,27 @@ def write(rows: DataFrame, outputs: Sequence[Output]) -> Written:
     tee = jvm(rows.sparkSession).millrace.tee.Tee(java_rows(rows))
     for one in outputs:
         tee.into(one.table, list(one.columns), list(one.sources), one.when)
-    return Written(tee.write())
+    written = Written(tee.write())
+    for one in outputs:
+        if obstacle := written.obstacle(one.table):
+            _tell_once(one.table, obstacle)
+    return written
+
+
+def while_tables_change(work: Callable[[], None]) -> None:
+    """Do the work again where columns, properties or features changed under it."""
+    for _ in range(_TRIES - 1):
+        try:
+            return work()
+        except _CHANGED as change:
+            log.warning("a batch is written again: %s", str(change).split("\n")[0])
+    return work()
+
+
+@cache
+def _tell_once(table: str, obstacle: str) -> None:
+    log.warning(
+        "table %s: Delta's own writer writes its files, because of %s; batches take longer, as the"
+        " messages are read a second time for it",
+        *(table, obstacle),
+    )

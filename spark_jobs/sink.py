@@ -22,7 +22,7 @@ from millrace.core.store import Bucket
 from millrace.core.tally import Tally
 from millrace.state.checkpoint import Checkpoint
 from millrace.state.generations import latest
-from spark_jobs.append import Batch, Output, append_once, holds, write
+from spark_jobs.append import Batch, Output, append_once, holds, while_tables_change, write
 from spark_jobs.refine import outputs, refine, refused_rows, silver_rows, with_verdicts
 from spark_jobs.rows import bronze_rows
 from spark_jobs.twins import TwinMemory, Twins, in_order, seen_in
@@ -62,6 +62,9 @@ class BatchSink:
     tally: Tally = field(default_factory=Tally)
 
     def __call__(self, records: DataFrame, batch_id: int) -> None:
+        while_tables_change(lambda: self._once(records, batch_id))
+
+    def _once(self, records: DataFrame, batch_id: int) -> None:
         self.fence.check()
         batch = Batch(self.checkpoint.query_id(), batch_id)
         span = self._span(batch_id)

@@ -147,3 +147,27 @@ def test_a_batch_of_good_rows_makes_no_commit_in_quarantine(
     batch(records.where("offset < 5"), 0)
     log = Path(batch.tables.quarantine) / "_delta_log"
     assert [file.stem[-1] for file in log.glob("*.json")] == ["0"]
+
+
+@pytest.mark.parametrize("layer", ["bronze", "silver", "quarantine"])
+def test_a_table_that_changes_beneath_a_batch_gets_it_all_the_same(
+    batch: BatchSink,
+    records: DataFrame,
+    spark: SparkSession,
+    monkeypatch: pytest.MonkeyPatch,
+    layer: str,
+) -> None:
+    changed, commit = getattr(batch.tables, layer), Written.commit
+    changes = [f"ALTER TABLE delta.`{changed}` ADD COLUMNS (more string)"]
+
+    def after_a_change(written: Written, table: str, its: Batch) -> None:
+        if table == changed and changes:
+            spark.sql(changes.pop())
+        commit(written, table, its)
+
+    monkeypatch.setattr(Written, "commit", after_a_change)
+    batch(records, 0)
+    assert not changes
+    for one, wanted in {"bronze": 10, "silver": 6, "quarantine": 4}.items():
+        read = spark.read.format("delta").load(getattr(batch.tables, one))
+        assert (read.count(), read.select("offset").distinct().count()) == (wanted, wanted)

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from pyarrow.parquet import ParquetFile
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.append import Batch, Output, append_once, write
@@ -118,15 +117,6 @@ def test_a_value_beyond_all_bounds_is_found(
     found = spark.read.format("delta").load(table)
     assert found.where("d > 1e300").count() == 2
     assert found.where("isnan(d)").count() == 1
-
-
-def test_a_table_with_rules_of_its_own_is_refused(
-    spark: SparkSession, rows: DataFrame, tmp_path: Path
-) -> None:
-    table = make(spark, tmp_path / "t")
-    spark.sql(f"ALTER TABLE delta.`{table}` ADD CONSTRAINT small CHECK (i < 100)")
-    with pytest.raises(PySparkException, match="constraints"):
-        write(rows, [output(table)])
 
 
 @pytest.mark.parametrize(("count", "length"), [(10_000, 5_000), (60, 1_000_000)])

@@ -48,17 +48,36 @@ public final class AppendOnce {
     return lastBatch(begin(session, table), writer) >= batch;
   }
 
-  /** Files that are written already; fails when the table holds this batch. */
+  /**
+   * Files that are written already; fails when the table holds this batch, or is not any more as
+   * it was when they were written.
+   */
   public static void commit(
-      SparkSession session, String table, String writer, long batch, List<FileAction> files) {
+      SparkSession session,
+      String table,
+      String writer,
+      long batch,
+      List<FileAction> files,
+      Layout layout) {
     OptimisticTransaction commit = begin(session, table);
+    layout.mustBe(Layout.of(commit.metadata(), commit.protocol()), table);
+    commit(commit, table, writer, batch, files);
+  }
+
+  /** Files that were written within this transaction; fails when the table holds this batch. */
+  public static void commit(
+      OptimisticTransaction commit,
+      String table,
+      String writer,
+      long batch,
+      List<FileAction> files) {
     if (lastBatch(commit, writer) >= batch) {
       throw new IllegalStateException(table + " took batch " + batch + " meanwhile");
     }
     finish(commit, writer, batch, files);
   }
 
-  private static OptimisticTransaction begin(SparkSession session, String table) {
+  public static OptimisticTransaction begin(SparkSession session, String table) {
     DeltaLog log = DeltaLog.forTable(session, new Path(table));
     return log.startTransaction(Option.empty(), Option.empty());
   }

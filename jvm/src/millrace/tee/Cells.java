@@ -1,6 +1,7 @@
 package millrace.tee;
 
 import java.util.Arrays;
+import java.util.Optional;
 import org.apache.parquet.column.ColumnWriteStore;
 import org.apache.parquet.column.ColumnWriter;
 import org.apache.parquet.schema.MessageType;
@@ -19,6 +20,17 @@ import org.apache.spark.sql.types.VariantType;
 
 /** The cells of a row of Spark, for a file's columns. */
 record Cells(MessageType file, ColumnWriteStore columns) {
+
+  /** Whether there are cells for values of this type. */
+  static boolean knows(DataType type) {
+    if (type instanceof StructType struct) {
+      return Arrays.stream(struct.fields()).allMatch(field -> knows(field.dataType()));
+    }
+    if (type instanceof ArrayType array) {
+      return knows(array.elementType());
+    }
+    return type instanceof VariantType || put(type).isPresent();
+  }
 
   /** Of a row's fields, or of a struct's that is at `path`. */
   Cell[] of(StructType fields, String... path) {
@@ -42,7 +54,7 @@ record Cells(MessageType file, ColumnWriteStore columns) {
     if (type instanceof VariantType) {
       return new Cell.Variant(writer(below(path, "value")), writer(below(path, "metadata")), whole);
     }
-    return new Cell.Leaf(writer(path), whole, put(type));
+    return new Cell.Leaf(writer(path), whole, put(type).orElseThrow());
   }
 
   private ColumnWriter writer(String... path) {
@@ -55,22 +67,22 @@ record Cells(MessageType file, ColumnWriteStore columns) {
     return longer;
   }
 
-  private static Cell.Put put(DataType type) {
+  private static Optional<Cell.Put> put(DataType type) {
     if (type instanceof StringType || type instanceof BinaryType) {
-      return (row, at, column, r, d) -> column.write(Bytes.at(row, at), r, d);
+      return Optional.of((row, at, column, r, d) -> column.write(Bytes.at(row, at), r, d));
     }
     if (type instanceof LongType || type instanceof TimestampType) {
-      return (row, at, column, r, d) -> column.write(row.getLong(at), r, d);
+      return Optional.of((row, at, column, r, d) -> column.write(row.getLong(at), r, d));
     }
     if (type instanceof IntegerType || type instanceof DateType) {
-      return (row, at, column, r, d) -> column.write(row.getInt(at), r, d);
+      return Optional.of((row, at, column, r, d) -> column.write(row.getInt(at), r, d));
     }
     if (type instanceof DoubleType) {
-      return (row, at, column, r, d) -> column.write(row.getDouble(at), r, d);
+      return Optional.of((row, at, column, r, d) -> column.write(row.getDouble(at), r, d));
     }
     if (type instanceof BooleanType) {
-      return (row, at, column, r, d) -> column.write(row.getBoolean(at), r, d);
+      return Optional.of((row, at, column, r, d) -> column.write(row.getBoolean(at), r, d));
     }
-    throw new IllegalArgumentException("no table of ours has a column of the type " + type.sql());
+    return Optional.empty();
   }
 }

@@ -27,13 +27,17 @@ final class FooterStats {
     return footer.getBlocks().stream().mapToLong(BlockMetaData::getRowCount).sum();
   }
 
-  static String json(ParquetMetadata footer, Set<String> columns) {
+  /** `exact` where Delta wants to hear that no row of the file is deleted. */
+  static String json(ParquetMetadata footer, Set<String> columns, boolean exact) {
     FooterStats stats = new FooterStats();
     columns.forEach(name -> stats.add(name, chunks(footer, name)));
     ObjectNode all = JsonNodeFactory.instance.objectNode().put("numRecords", rows(footer));
     all.set("minValues", stats.least);
     all.set("maxValues", stats.most);
     all.set("nullCount", stats.nulls);
+    if (exact) {
+      all.put("tightBounds", true);
+    }
     return all.toString();
   }
 
@@ -51,7 +55,10 @@ final class FooterStats {
     }
     Statistics<?> all = chunks.get(0).getStatistics().copy();
     chunks.stream().skip(1).forEach(chunk -> all.mergeStatistics(chunk.getStatistics()));
-    nulls.put(name, all.getNumNulls());
+    // Else it is -1, and a reader that takes it at its word finds no nulls in this file.
+    if (chunks.stream().allMatch(chunk -> chunk.getStatistics().isNumNullsSet())) {
+      nulls.put(name, all.getNumNulls());
+    }
     if (all.hasNonNullValue() && chunks.stream().allMatch(FooterStats::isBounded)) {
       PrimitiveType type = chunks.get(0).getPrimitiveType();
       Bound.LEAST.put(least, name, type, all.genericGetMin());

@@ -40,7 +40,7 @@ final class OpenFile {
         status.getLen(),
         status.getModificationTime(),
         FooterStats.rows(footer),
-        FooterStats.json(footer, output.counted()));
+        FooterStats.json(footer, output.counted(), output.exact()));
   }
 
   /** After a failure: no commit will ever name it. */

@@ -2,14 +2,11 @@ package millrace.tee;
 
 import java.io.Serializable;
 import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import org.apache.parquet.column.ParquetProperties;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.Snapshot;
-import org.apache.spark.sql.delta.constraints.Constraints;
 import org.apache.spark.sql.types.BinaryType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
@@ -21,51 +18,34 @@ record Output(
     String table,
     StructType schema,
     Set<String> counted,
+    boolean exact,
     int[] ordinals,
     int day,
     int when)
     implements Serializable {
   private static final int ALWAYS = -1;
+  private static final String DELETION_VECTORS = "delta.enableDeletionVectors";
 
-  /** `sources` are the row's columns, `names` the table's; `when` is true for the table's rows. */
-  static Output of(
-      int number,
-      String table,
-      DeltaLog log,
-      StructType row,
-      List<String> names,
-      List<String> sources,
-      String when) {
-    Snapshot now = log.unsafeVolatileSnapshot();
-    refuseWhatIsNotKnown(table, now);
+  static Output of(int number, Wanted wanted, Snapshot now, StructType rows) {
     StructType whole = now.metadata().dataSchema();
     List<StructField> fields = new ArrayList<>();
     List<Integer> ordinals = new ArrayList<>();
-    for (int one = 0; one < names.size(); one++) {
-      if (whole.getFieldIndex(names.get(one)).isDefined()) {
-        fields.add(whole.apply(names.get(one)));
-        ordinals.add(row.fieldIndex(sources.get(one)));
+    for (int one = 0; one < wanted.names().size(); one++) {
+      String name = wanted.names().get(one);
+      if (whole.getFieldIndex(name).isDefined()) {
+        fields.add(whole.apply(name));
+        ordinals.add(rows.fieldIndex(wanted.sources().get(one)));
       }
     }
     return new Output(
         number,
-        table,
-        new StructType(fields.toArray(StructField[]::new)),
-        new HashSet<>(List.of(now.statCollectionLogicalSchema().fieldNames())),
+        wanted.table(),
+        (StructType) new StructType(fields.toArray(StructField[]::new)).asNullable(),
+        Set.of(now.statCollectionLogicalSchema().fieldNames()),
+        now.metadata().configuration().get(DELETION_VECTORS).contains("true"),
         ordinals.stream().mapToInt(Integer::intValue).toArray(),
-        row.fieldIndex(sources.get(names.indexOf("day"))),
-        when == null ? ALWAYS : row.fieldIndex(when));
-  }
-
-  /** Delta's own writer would see to these; files that ignore them would be wrong. */
-  private static void refuseWhatIsNotKnown(String table, Snapshot now) {
-    boolean isMapped = !now.columnMappingMode().name().equals("none");
-    if (isMapped || !Constraints.getAll(now.metadata(), now.spark()).isEmpty()) {
-      throw new IllegalArgumentException(
-          table
-              + " has column mapping or constraints, which its job cannot write; take them away"
-              + " (delta.columnMapping.mode, ALTER TABLE ... DROP CONSTRAINT), and let a suite judge");
-    }
+        rows.fieldIndex(wanted.sources().get(wanted.names().indexOf("day"))),
+        wanted.when() == null ? ALWAYS : rows.fieldIndex(wanted.when()));
   }
 
   boolean takes(InternalRow row) {

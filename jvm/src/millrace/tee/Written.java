@@ -1,8 +1,11 @@
 package millrace.tee;
 
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.stream.Stream;
 import millrace.delta.AppendOnce;
+import millrace.delta.Layout;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.actions.FileAction;
 
@@ -11,20 +14,47 @@ import org.apache.spark.sql.delta.actions.FileAction;
  * the rows were asked to count, as JSON.
  */
 public record Written(
-    SparkSession session, List<Output> outputs, List<NewFile> files, String observed) {
+    SparkSession session,
+    List<Output> outputs,
+    Map<String, Layout> layouts,
+    List<NewFile> files,
+    List<ByDelta> byDelta,
+    String observed) {
 
   public long rows(String table) {
-    return of(table).mapToLong(NewFile::rows).sum();
+    return byDelta(table).map(ByDelta::rows)
+        .orElseGet(() -> filesOf(output(table)).mapToLong(NewFile::rows).sum());
   }
 
-  /** Fails when the table holds this batch of this writer already. */
+  /** Why a table's files were made by Delta's own writer; nothing where they were not. */
+  public String obstacle(String table) {
+    return byDelta(table).map(ByDelta::why).orElse("");
+  }
+
+  /**
+   * Fails when the table holds this batch of this writer already, or has changed since the files
+   * were written.
+   */
   public void commit(String table, String writer, long batch) {
-    List<FileAction> actions = of(table).map(file -> (FileAction) file.action()).toList();
-    AppendOnce.commit(session, table, writer, batch, actions);
+    ByDelta delta = byDelta(table).orElse(null);
+    if (delta != null) {
+      AppendOnce.commit(delta.commit(), table, writer, batch, delta.files());
+      return;
+    }
+    Output output = output(table);
+    List<FileAction> actions = filesOf(output).map(file -> (FileAction) file.action()).toList();
+    AppendOnce.commit(session, table, writer, batch, actions, layouts.get(table));
   }
 
-  private Stream<NewFile> of(String table) {
-    Output output = outputs.stream().filter(o -> o.table().equals(table)).findFirst().orElseThrow();
+  private Optional<ByDelta> byDelta(String table) {
+    return byDelta.stream().filter(one -> one.table().equals(table)).findFirst();
+  }
+
+  private Output output(String table) {
+    return outputs.stream().filter(one -> one.table().equals(table)).findFirst().orElseThrow();
+  }
+
+  private Stream<NewFile> filesOf(Output output) {
     return files.stream().filter(file -> file.output() == output.number());
   }
 }
