@@ -20,6 +20,7 @@ from millrace.core.relay import RelaySpec
 from millrace.core.relay_beat import RelayBeat
 from millrace.core.relay_rights import wanted_at_site, wanted_at_target
 from millrace.core.site import ClientSettings
+from millrace.edge.header_bytes import headers_of
 from millrace.edge.relay.door import Door
 from millrace.edge.relay.target import OFFSET_HEADER
 from millrace.state.files import read_text, write_atomic
@@ -28,7 +29,7 @@ from tests.integration.relay_child import Order, Way
 from tests.support import wait_until
 
 START_TIMEOUT_S = 40.0
-Headers = list[tuple[str, bytes | None]]
+Headers = list[tuple[bytes, bytes | None]]
 
 
 class Record(NamedTuple):
@@ -167,7 +168,11 @@ class RelayBed:
         total = 0
         for source in self.sources:
             sent = read_all(source.settings("app"), topic)
-            assert self.brought(topic, source) == sent
+            brought = self.brought(topic, source)
+            for number, records in sent.items():
+                pairs = zip(brought[number], records, strict=True)
+                assert not (wrong := [pair for pair in pairs if pair[0] != pair[1]]), wrong[:3]
+            assert set(brought) == set(sent)
             total += sum(_counts(sent).values())
         return total
 
@@ -187,7 +192,7 @@ def _way(site: RunningSite, more: ClientSettings | None = None, user: str = RELA
 def _at_source(record: Record) -> Record:
     """As it was before the relay added where it was."""
     *headers, (name, offset) = record.headers
-    assert name == OFFSET_HEADER
+    assert name == OFFSET_HEADER.encode()
     return record._replace(offset=int(offset or b""), headers=headers)
 
 
@@ -228,7 +233,7 @@ def _read_into(found: dict[int, list[Record]], consumer: Consumer, topic: str) -
                         message.key(),
                         message.value(),
                         message.timestamp()[1],
-                        message.headers() or [],
+                        list(headers_of(message)),
                     )
                 )
             elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - its name
@@ -279,7 +284,7 @@ class Load:
             producer.poll(0)
         self.unsent = producer.flush(60)
 
-    def _records(self) -> Iterator[tuple[int, bytes | None, bytes | None, Headers]]:
+    def _records(self) -> Iterator[tuple[int, bytes | None, bytes | None, list[tuple[str, bytes]]]]:
         """Tombstones, no keys, empty values, headers: also several of one name."""
         chance = random.Random(7)
         number = 0
@@ -287,6 +292,6 @@ class Load:
             key = f"key-{chance.randrange(50)}".encode() if chance.random() < 0.9 else None
             text = f"value-{number}-".encode() + b"x" * chance.randrange(200)
             value = text if number % 20 else chance.choice([b"", None])
-            headers: Headers = [("n", str(number).encode()), ("n", b"again")] if number % 3 else []
+            headers = [("n", str(number).encode()), ("n", b"again")] if number % 3 else []
             yield number % self._partitions, key, value, headers
             number += 1

@@ -19,6 +19,7 @@ from millrace.core.provision import Topic, Wanted
 from millrace.core.relay import RelaySpec
 from millrace.core.relay_plan import Cause
 from millrace.core.site import SiteSpec
+from millrace.edge.header_bytes import produce
 from millrace.edge.relay.door import Door
 from millrace.edge.relay.loss import accept_loss
 from millrace.edge.relay.run import Relay
@@ -267,3 +268,28 @@ def delete_before(site: RunningSite, topic: str, partition: int, offset: int) ->
 def allow_large(site: RunningSite, topic: str) -> None:
     larger = Topic(name=topic, partitions=2, settings={"max.message.bytes": "1000000"})
     site.provision(Wanted(topics=(larger,)))
+
+
+def test_a_header_name_that_is_no_utf_8_comes_as_it_is(site: RunningSite, new_bed: NewBed) -> None:
+    """Kafka's header names are bytes; clients in C send what they like."""
+    bed = new_bed("odd-names", partitions=2)
+    fill(site, "odd-names", (0, 1), range(50))
+    odd = [(b"n\xff\xfe\x80", b"1"), (b"plain", None), (b"\xc3\x28", b""), (b"n\xff\xfe\x80", b"2")]
+    producer = Producer(site.settings("app"))
+    for number in range(50, 60):
+        produce(producer, "odd-names", b"%d" % number, None, 0, 1_700_000_000_000, odd)
+    assert producer.flush(15) == 0
+    assert on_disk(site, "odd-names-0", b"n\xff\xfe\x80")
+    fill(site, "odd-names", (0, 1), range(60, 100))
+    bed.start()
+    wait_until(lambda: numbers(bed, "odd-names", 0) == list(range(100)), 30, "all brought")
+    assert bed.assert_exactly_once("odd-names") == 190
+    assert bed.beat
+    assert not bed.beat.halts
+    brought = {record.offset: record for record in bed.brought("odd-names")[0]}
+    assert [brought[place].headers for place in (49, 50, 59, 60)] == [[], odd, odd, []]
+
+
+def on_disk(site: RunningSite, folder: str, text: bytes) -> bool:
+    (log,) = site.layout.home.rglob(f"{folder}/00000000000000000000.log")
+    return text in log.read_bytes()

@@ -20,6 +20,7 @@ from confluent_kafka import (
 from millrace.core.gateway.identity import Headers
 from millrace.core.site import ClientSettings, SiteSpec
 from millrace.edge.errors import SiteError, Watch, watched
+from millrace.edge.header_bytes import are_readable
 
 _DEFAULTS: ClientSettings = {
     # A broker that syncs each write does half the work of 2 ms, and stalls half as often.
@@ -196,7 +197,8 @@ class _Look:
 
 
 def _headers_of(message: Message) -> Headers:
-    found = message.headers() or []
+    """None where names are no UTF-8: ours are."""
+    found = (message.headers() if are_readable(message) else None) or []
     pairs = found.items() if isinstance(found, dict) else found
     return [(name, value) for name, value in pairs if isinstance(value, bytes)]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from threading import Condition
 
@@ -23,6 +24,18 @@ class Batch:
     def bytes(self) -> int:
         """Of values; what else there is to a record is small."""
         return sum(map(len, self.messages))
+
+    def before(self, limits: Mapping[Part, int]) -> Batch:
+        """Without what these partitions have from there on."""
+        return Batch(
+            self.site,
+            [message for message in self.messages if not self._is_behind(message, limits)],
+            {part: offset for part, offset in self.positions.items() if part not in limits},
+        )
+
+    def _is_behind(self, message: Message, limits: Mapping[Part, int]) -> bool:
+        limit = limits.get(Part(self.site, message.topic() or "", message.partition() or 0))
+        return limit is not None and (message.offset() or 0) >= limit
 
 
 class Inbox:

@@ -16,6 +16,7 @@ from millrace.core.relay_plan import Halt, batch_records, begin
 from millrace.core.relay_rights import GROUP
 from millrace.core.site import ClientSettings
 from millrace.edge.errors import Watch, watched
+from millrace.edge.header_bytes import keep_bytes, unreadable
 from millrace.edge.relay.door import Door
 from millrace.edge.relay.inbox import Batch, Inbox
 from millrace.edge.relay.ledger import Ledger
@@ -67,6 +68,10 @@ class SiteReader:
         own = {**_SETTINGS, "queued.max.messages.kbytes": prefetch, **door.settings}
         self._consumer = Consumer(watched(own, self._watch))
         self._assigned: set[Part] = set()
+        # Taken from the client in passing, and not read yet.
+        self._heard: list[Message] = []
+        # Topics with headers that are read as bytes.
+        self._raw: set[str] = set()
         self._at_once = batch_records(0, 0)
         self._ends: dict[Part, int] = {}
         self._look_at = self._note_at = 0.0
@@ -120,7 +125,7 @@ class SiteReader:
             try:
                 seen = self._consumer.list_topics(topic, timeout=_ASK_S).topics[topic]
             except KafkaException as error:
-                self._consumer.poll(0)  # until now nobody let the watch hear the reason
+                self._hear()
                 raise self._watch.explain(error.args[0], topic) from error
             if seen.error:
                 problems.append(str(self._watch.explain(seen.error, topic)))
@@ -147,24 +152,47 @@ class SiteReader:
             self._consumer.incremental_unassign(list(halted & mine))
 
     def _read(self) -> None:
-        first = self._consumer.poll(_POLL_S)
+        """What was taken from the client is put away before anything else that may fail."""
+        first = self._heard.pop(0) if self._heard else self._consumer.poll(_POLL_S)
         if first is None:
             return
-        batch = Batch(self.site)
-        for message in (first, *self._consumer.consume(self._at_once, 0)):
-            error = message.error()
-            if error is None:
-                batch.messages.append(message)
+        seen = (first, *self._consumer.consume(self._at_once, 0))
+        batch = Batch(self.site, [message for message in seen if message.error() is None])
+        problems = []
+        for message in seen:
+            if (error := message.error()) is None:
+                continue
+            part = _part(self.site, message)
+            if error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - its name
+                batch.positions[part] = message.offset() or 0
             else:
-                self._heed(error, message, batch)
+                problems.append((error, part))
         self._at_once = batch_records(len(batch.messages), batch.bytes)
-        self._put(batch)
+        self._put(self._with_headers(batch))
+        for error, part in problems:
+            self._heed(error, part)
 
-    def _heed(self, error: KafkaError, message: Message, batch: Batch) -> None:
-        part = Part(self.site, message.topic() or "", message.partition() or 0)
-        if error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - its name
-            batch.positions[part] = message.offset() or 0
-        elif error.code() == KafkaError._AUTO_OFFSET_RESET:  # noqa: SLF001 - its name
+    def _with_headers(self, batch: Batch) -> Batch:
+        """Names that are no UTF-8 cost a record its headers when they are asked for as text. So it
+        is read again, and from there on headers of its topic are read as bytes."""
+        lost: dict[Part, int] = {}
+        for message in batch.messages if self._raw else ():
+            if message.topic() in self._raw:
+                keep_bytes(message)
+        for message in unreadable(batch.messages):
+            lost.setdefault(_part(self.site, message), message.offset() or 0)
+        for part, offset in lost.items():
+            self._raw.add(part.topic)
+            self._consumer.seek(_at(part, offset))
+        return batch.before(lost) if lost else batch
+
+    def _hear(self) -> None:
+        """Lets the watch hear why a call failed; nobody did until now."""
+        if message := self._consumer.poll(0):
+            self._heard.append(message)
+
+    def _heed(self, error: KafkaError, part: Part) -> None:
+        if error.code() == KafkaError._AUTO_OFFSET_RESET:  # noqa: SLF001 - its name
             self._on_no_such_offset(part)
         else:
             self._have_trouble(str(self._watch.explain(error, part.topic)))
@@ -204,3 +232,7 @@ class SiteReader:
 
 def _at(part: Part, offset: int = 0) -> TopicPartition:
     return TopicPartition(part.topic, part.partition, offset)
+
+
+def _part(site: str, message: Message) -> Part:
+    return Part(site, message.topic() or "", message.partition() or 0)

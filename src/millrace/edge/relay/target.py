@@ -15,8 +15,10 @@ from millrace.core.relay_plan import MESSAGE_BYTES, Verdict, judge
 from millrace.core.relay_positions import encode
 from millrace.core.site import ClientSettings, SiteSpec
 from millrace.edge.errors import Watch, watched
+from millrace.edge.header_bytes import RawHeaders, produce
 
 OFFSET_HEADER = "millrace-offset"
+_RAW_OFFSET_HEADER = OFFSET_HEADER.encode()
 Header = tuple[str, str | bytes | None]
 _CALL_S = 5.0
 _SETTINGS: ClientSettings = {
@@ -106,13 +108,13 @@ class Target:
             if topic not in names:
                 names[topic] = self._relay.target(site, topic)
             last[topic, partition] = offset
-            headers, own = message.headers(), (OFFSET_HEADER, b"%d" % offset)
+            headers, own = message.headers(), b"%d" % offset
             self._send(
                 names[topic],
                 message.value(),
                 message.key(),
                 partition,
-                [own] if headers is None else [*headers, own],
+                _with_own(headers, own),
                 message.timestamp()[1],
             )
         return {Part(site, *place): offset + 1 for place, offset in last.items()}
@@ -144,11 +146,13 @@ class Target:
         value: bytes | None,
         key: bytes | None,
         partition: int,
-        headers: list[Header] | None = None,
+        headers: Any = None,
         timestamp: int = 0,
     ) -> None:
         while True:
             try:
+                if type(headers) is RawHeaders:
+                    return produce(self._producer, topic, value, key, partition, timestamp, headers)
                 # By place: names cost a tenth of what a record costs here.
                 return self._producer.produce(
                     topic, value, key, partition, None, None, timestamp, headers
@@ -186,3 +190,10 @@ class Target:
         if reason.code() in _NO_RIGHT:
             raise self.watch.explain(reason, f"of relay {self._relay.name}")
         raise AbortedError(reason)
+
+
+def _with_own(headers: Any, own: bytes) -> list[Header] | RawHeaders:
+    """Those of the record, and where it was."""
+    if type(headers) is RawHeaders:
+        return RawHeaders([*headers, (_RAW_OFFSET_HEADER, own)])
+    return [(OFFSET_HEADER, own)] if headers is None else [*headers, (OFFSET_HEADER, own)]
