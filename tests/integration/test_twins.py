@@ -41,9 +41,9 @@ def test_a_request_that_arrived_late_doubles_nothing_in_silver(
 
 def send(site: RunningSite, numbers: Iterable[int]) -> None:
     """Each as the gateway would name it; a number's key is always the same."""
-    identity = Identity("plant-t", "lines", NAME, epoch=1)
+    identity = Identity("plant-t", "lines", NAME)
     producer = Producer(site.settings("app"))
     for number in numbers:
         key, value = b"%d" % (number % 6), b'{"n": %d}' % number
-        producer.produce(NAME, value, key, headers=identity.headers(number))
+        producer.produce(NAME, value, key, headers=identity.headers(1, number))
     assert producer.flush(30) == 0

@@ -10,23 +10,38 @@ Headers = list[tuple[str, str | bytes | None]]
 
 
 class Identity:
-    """Of the messages of one spool to one topic: a producer that counts what it sends."""
+    """Of the messages of one input to one topic: a producer that counts what it sends."""
 
-    def __init__(self, site: str, input_name: str, topic: str, epoch: int) -> None:
+    def __init__(self, site: str, input_name: str, topic: str) -> None:
+        self._site = site.encode()
         self._producer = f"{site}/{input_name}/{topic}".encode()
-        self._epoch = b"%d" % epoch
-        self._fixed: Headers = [
-            (SITE, site.encode()),
-            (PRODUCER, self._producer),
-            (EPOCH, self._epoch),
-        ]
+        self._epoch = -1
+        self._fixed: Headers = []
 
-    def headers(self, number: int) -> Headers:
+    def headers(self, epoch: int, number: int) -> Headers:
+        if epoch != self._epoch:
+            self._epoch = epoch
+            self._fixed = [
+                (SITE, self._site),
+                (PRODUCER, self._producer),
+                (EPOCH, b"%d" % epoch),
+            ]
         return [*self._fixed, (SEQUENCE, b"%d" % number)]
 
-    def number_in(self, headers: Headers) -> int | None:
-        """Of a message at the broker, where it is one of these."""
+    def found_in(self, headers: Headers) -> tuple[int, int] | None:
+        """Epoch and number of a message at the broker, where it is one of these."""
         found = dict(headers)
-        if found.get(PRODUCER) != self._producer or found.get(EPOCH) != self._epoch:
+        if found.get(PRODUCER) != self._producer:
             return None
-        return whole_number(found.get(SEQUENCE) or b"")
+        epoch, number = (whole_number(found.get(name) or b"") for name in (EPOCH, SEQUENCE))
+        return None if epoch is None or number is None else (epoch, number)
+
+
+def new_epoch(now_s: int, chance: int, before: int = -1) -> int:
+    """Above `before`; by its time it grows, by chance no other life has it, whatever its clock."""
+    return max((now_s % (1 << 32)) << 31 | chance % (1 << 31), before + 1)
+
+
+def content_of(key: bytes | None, value: bytes | None) -> int:
+    """The same for the same message, within this process."""
+    return hash((key or b"", value or b""))

@@ -34,7 +34,7 @@ def are_safe(entries: Sequence[Entry]) -> bool:
 class Heading(Frozen):
     """A ledger as it was when a segment began; it stands at the segment's head."""
 
-    # Grows with each spool that is begun anew; with topic and number it is a message's identity.
+    # Another for each life of a spool; with topic and number it is a message's identity.
     epoch: int
     next_index: int = 0
     next_numbers: dict[str, int] = Field(default_factory=dict)
@@ -74,9 +74,12 @@ class Ledger:
         """The number of an origin's last message that is safe; 0: none is known."""
         return self._origins.get(origin, _UNKNOWN).last
 
+    def next_number(self, topic: bytes) -> int:
+        return self._numbers.get(topic, 1)
+
     def enter(self, drafts: list[Draft], now_ms: int) -> list[Entry]:
         """As records of one group, but for those that cannot be."""
-        group, place = self.next_index, 0
+        group, place, epoch = self.next_index, 0, self.epoch
         entries: list[Entry] = []
         for draft in drafts:
             topic, _, _, origin, number = draft
@@ -89,7 +92,7 @@ class Ledger:
                 self._unsettled[origin] = seen.after(number, group + place)
             own = self._numbers.get(topic, 1)
             self._numbers[topic] = own + 1
-            entries.append(Record(group + place, place, own, now_ms, draft))
+            entries.append(Record(group + place, place, own, now_ms, draft, epoch))
             place += 1
         self.next_index = group + place
         return entries
@@ -110,6 +113,7 @@ class Ledger:
     def take_over(self, record: Record) -> None:
         """Of a record that is there: so a ledger is made again from what was written."""
         topic, _, _, origin, number = record.draft
+        self.epoch = record.epoch
         self.next_index = max(self.next_index, record.serial + 1)
         self._numbers[topic] = max(self._numbers.get(topic, 1), record.number + 1)
         if origin:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 _MAGIC = b"MRr1"
 _HEAD = struct.Struct("<4sII")  # magic, length of the body, its CRC-32
-_BODY = struct.Struct("<QIQQQBBH")
+_BODY = struct.Struct("<QIQQQQBBH")
 _HEAD_BYTES, _BODY_BYTES = _HEAD.size, _BODY.size
 _NO_KEY = 0xFFFF
 OVERHEAD_BYTES = _HEAD_BYTES + _BODY_BYTES
@@ -34,6 +34,7 @@ class Record(NamedTuple):
     number: int  # counts every message of a spool to its topic: its identity from here on
     time_ms: int
     draft: Draft
+    epoch: int = 0  # the spool's life in which it was kept: numbers are of a life
 
     @property
     def group(self) -> int:
@@ -42,10 +43,11 @@ class Record(NamedTuple):
 
 
 def encode(record: Record) -> bytes:
-    serial, place, number, time_ms, (topic, key, value, origin, origin_number) = record
+    serial, place, number, time_ms, draft, epoch = record
+    topic, key, value, origin, origin_number = draft
     key_bytes = _NO_KEY if key is None else len(key)
     lengths = (len(origin), len(topic), key_bytes)
-    fixed = _BODY.pack(serial, place, number, time_ms, origin_number, *lengths)
+    fixed = _BODY.pack(serial, place, number, time_ms, epoch, origin_number, *lengths)
     body = b"".join((fixed, origin, topic, key or b"", value))
     return _HEAD.pack(_MAGIC, len(body), zlib.crc32(body)) + body
 
@@ -82,7 +84,8 @@ def find_whole(data: bytes, at: int) -> int | None:
 
 def _decode(body: bytes) -> Record:
     fixed = _BODY.unpack_from(body)
-    serial, place, number, time_ms, origin_number, origin_bytes, topic_bytes, key_bytes = fixed
+    serial, place, number, time_ms, epoch, origin_number, *lengths = fixed
+    origin_bytes, topic_bytes, key_bytes = lengths
     topic_at = _BODY_BYTES + origin_bytes
     key_at = topic_at + topic_bytes
     value_at = key_at if key_bytes == _NO_KEY else key_at + key_bytes
@@ -93,4 +96,4 @@ def _decode(body: bytes) -> Record:
         body[_BODY_BYTES:topic_at],
         origin_number,
     )
-    return Record(serial, place, number, time_ms, draft)
+    return Record(serial, place, number, time_ms, draft, epoch)

@@ -28,6 +28,8 @@ class InputState(Frozen):
     dropped: int
     dead_letters: int
     damaged_bytes: int
+    # Messages that were safe and are not in the spool: an older state of it was put back.
+    missing: int = 0
     connections: int
     waiting: int
     spool_bytes: int
@@ -78,6 +80,7 @@ class GatewayState(Frozen):
                 (one.dead_letters, "dead letters"),
                 (one.dropped, "messages dropped for want of room"),
                 (one.damaged_bytes, "bytes of the spool damaged"),
+                (one.missing, "messages missing: an older state of the spool was put back"),
             ):
                 if count:
                     found.append(f"{one.name}: {count:,} {what}")

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from millrace.core.gateway.identity import Headers, Identity
+from millrace.core.gateway.identity import Headers, Identity, content_of
 from millrace.core.gateway.records import Record
 from millrace.core.gateway.window import Window
 from millrace.edge.gateway.dead_letters import DeadLetters
@@ -33,8 +33,9 @@ class Courier:
         self._waiting: deque[Record] = deque()
         # When the eldest of each stretch that was read came, by the stretch's first index.
         self._times: deque[tuple[int, int]] = deque()
-        # Numbers that the broker has already, by topic; met before the index of the horizon.
-        self._found: dict[bytes, set[int]] = {}
+        # Numbers that the broker has already and what they stand for there, by topic and epoch;
+        # met before the index of the horizon.
+        self._found: dict[tuple[bytes, int], dict[int, int]] = {}
         self._horizon = self.window.base
         # Before this index each message goes alone: one of them is refused, and which is not known.
         self.careful_until = 0
@@ -46,18 +47,20 @@ class Courier:
 
     def identity(self, topic: bytes) -> Identity:
         if topic not in self._identities:
-            made = Identity(self._site, self.name, topic.decode(), self.spool.epoch)
-            self._identities[topic] = made
+            self._identities[topic] = Identity(self._site, self.name, topic.decode())
         return self._identities[topic]
 
     def headers(self, record: Record) -> Headers:
-        return self.identity(record.draft.topic).headers(record.number)
+        return self.identity(record.draft.topic).headers(record.epoch, record.number)
 
     def next(self) -> Record | None:
         """The next message that is not done; it stays the next until it is handed over."""
         while True:
             while self._waiting:
                 record = self._waiting[0]
+                if self._is_anothers(record):
+                    self._begin_life(record)
+                    continue
                 if not self._is_done(record):
                     return record
                 self._waiting.popleft()
@@ -80,10 +83,10 @@ class Courier:
         self.window.finish(record.serial)
 
     def _is_done(self, record: Record) -> bool:
-        window, topic = self.window, record.draft.topic
+        window = self.window
         if not window.wants(record.serial):
             return True
-        if self._found and record.number in self._found.get(topic, ()):
+        if self._found and self._content_there(record) is not None:
             window.hand_over(record.serial)
             window.finish(record.serial)
             self.delivered += 1
@@ -91,6 +94,27 @@ class Courier:
         if self._found and record.serial >= self._horizon:
             self._found.clear()
         return False
+
+    def _content_there(self, record: Record) -> int | None:
+        """Of the message that the broker has under the name of this one; None: it has none."""
+        found = self._found.get((record.draft.topic, record.epoch))
+        return found.get(record.number) if found else None
+
+    # Names that were given to other messages.
+
+    def _is_anothers(self, record: Record) -> bool:
+        there = self._content_there(record) if self._found else None
+        return there is not None and there != content_of(record.draft.key, record.draft.value)
+
+    def _begin_life(self, record: Record) -> None:
+        log.error(
+            "%s: the broker has another message under the name of message %s: another life of this"
+            " spool has sent it, as after a restored backup or a cloned disk; this one goes on"
+            " under other names",
+            *(self.name, record.serial),
+        )
+        self.spool.begin_life(record)
+        self._waiting = deque(self.spool.named(self._waiting))
 
     # When a link is made, and when it breaks.
 
@@ -115,11 +139,23 @@ class Courier:
     def begin_at(self, topic: str, ends: Mapping[int, int]) -> None:
         self.window.begin_at({(topic, number): end for number, end in ends.items()})
 
-    def find(self, topic: str, headers: Iterable[Headers]) -> None:
-        identity = self.identity(topic.encode())
-        numbers = {identity.number_in(one) for one in headers} - {None}
-        self._found.setdefault(topic.encode(), set()).update(n for n in numbers if n is not None)
+    def find(self, topic: str, messages: Iterable[tuple[Headers, int]]) -> None:
+        """With what they hold, as `content_of` says it: a name alone proves nothing."""
+        name = topic.encode()
+        identity = self.identity(name)
+        for headers, content in messages:
+            found = identity.found_in(headers)
+            if found:
+                self._found.setdefault((name, found[0]), {})[found[1]] = content
         self._horizon = self.spool.next_index
+        ours = self._found.get((name, self.spool.epoch))
+        if ours and max(ours) >= self.spool.next_number(name):
+            log.error(
+                "%s: the broker has numbers of topic %s that this spool has never given: it was"
+                " put back to an older state; what comes from now on has other names",
+                *(self.name, topic),
+            )
+            self.spool.begin_life()
 
     # What is written down.
 

@@ -17,7 +17,7 @@ from confluent_kafka import (
     TopicPartition,
 )
 
-from millrace.core.gateway.identity import Headers
+from millrace.core.gateway.identity import Headers, content_of
 from millrace.core.site import ClientSettings, SiteSpec
 from millrace.edge.errors import SiteError, Watch, watched
 from millrace.edge.header_bytes import are_readable
@@ -123,10 +123,10 @@ class Link:
 
     def read_back(
         self, topic: str, begins: Mapping[int, int], ends: Mapping[int, int]
-    ) -> Iterator[Headers]:
-        """Headers of all messages of a topic between these offsets."""
+    ) -> Iterator[tuple[Headers, int]]:
+        """Headers and contents of all messages of a topic between these offsets."""
         with _Look(self._settings, self._watch) as look:
-            yield from look.headers(topic, begins, ends)
+            yield from look.messages(topic, begins, ends)
 
     def _take_login(self) -> None:
         login = self._login()
@@ -158,16 +158,16 @@ class _Look:
     def ends(self, topic: str, partitions: list[int]) -> dict[int, int]:
         return {number: self._bounds(topic, number)[1] for number in partitions}
 
-    def headers(
+    def messages(
         self, topic: str, begins: Mapping[int, int], ends: Mapping[int, int]
-    ) -> Iterator[Headers]:
+    ) -> Iterator[tuple[Headers, int]]:
         """Partition by partition, as there may be many messages."""
         for number, end in ends.items():
             begin = max(begins.get(number, 0), self._bounds(topic, number)[0])
             if begin < end:
                 yield from self._read(topic, number, begin, end)
 
-    def _read(self, topic: str, number: int, begin: int, end: int) -> Iterator[Headers]:
+    def _read(self, topic: str, number: int, begin: int, end: int) -> Iterator[tuple[Headers, int]]:
         self._consumer.assign([TopicPartition(topic, number, begin)])
         at, deadline_s = begin, time.monotonic() + _TIMEOUT_S
         while at < end:
@@ -183,7 +183,7 @@ class _Look:
                         continue
                     raise self._watch.explain(error, topic)
                 at = (message.offset() or 0) + 1
-                yield _headers_of(message)
+                yield _headers_of(message), content_of(message.key(), message.value())
 
     def _bounds(self, topic: str, number: int) -> tuple[int, int]:
         try:

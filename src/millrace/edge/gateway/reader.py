@@ -96,7 +96,7 @@ class Reader:
         segment.at += used or self._damaged(segment, limit)
         if records:
             self._from = records[-1].serial + 1
-        return records
+        return self._spool.named(records)
 
     def _damaged(self, segment: _Open, limit: int) -> int:
         """How many bytes hold no message, up to the next that can be saved."""

@@ -55,18 +55,18 @@ def _end_of(data: bytes, first: int) -> int:
     return kept[-1].serial + 1 if kept else first
 
 
-def recover(folder: Path, now_s: int) -> Recovered:
+def recover(folder: Path) -> Recovered:
     """The folder is as it should be when it returns; so it is its caller's alone."""
     for draft in folder.glob("*.new"):
         draft.unlink()
     segments = _segments_of(folder)
     if not segments:
-        return Recovered(Ledger(Heading(epoch=now_s)), [], None)
-    ledger = _ledger(folder, segments, now_s)
+        return Recovered(Ledger(Heading(epoch=0)), [], None)
+    ledger = _ledger(folder, segments)
     return Recovered(ledger, segments, _cut_tail(folder, segments[-1], ledger))
 
 
-def _ledger(folder: Path, segments: list[int], now_s: int) -> Ledger:
+def _ledger(folder: Path, segments: list[int]) -> Ledger:
     """From the newest heading that can be read; what came after it is counted again."""
     heading, since = None, segments[-1]
     for since in reversed(segments):
@@ -74,7 +74,7 @@ def _ledger(folder: Path, segments: list[int], now_s: int) -> Ledger:
         if heading:
             break
         log.error("the heading of %s is damaged", folder / file_name(since))
-    ledger = Ledger(heading or Heading(epoch=now_s, next_index=segments[0]))
+    ledger = Ledger(heading or Heading(epoch=0, next_index=segments[0]))
     for first in segments:
         # The newest is taken over when its tail is known.
         if since <= first < segments[-1]:

@@ -93,6 +93,7 @@ class Sight:
             dropped=spool.dropped,
             dead_letters=courier.dead_letters.count,
             damaged_bytes=courier.reader.damaged_bytes,
+            missing=spool.missing,
             connections=line.server.connection_count,
             waiting=courier.waiting,
             spool_bytes=spool.size,

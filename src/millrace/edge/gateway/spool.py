@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import secrets
 import threading
 import time
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from millrace.core.gateway.bounds import Bounds, Fill, is_full, is_too_old
+from millrace.core.gateway.identity import new_epoch
 from millrace.core.gateway.ledger import Entry
 from millrace.core.gateway.records import OVERHEAD_BYTES, Draft, Record, encode
 from millrace.core.gateway.segments import encode_heading, file_name
 from millrace.edge.gateway.data_folder import hold
 from millrace.edge.gateway.disk import NoRoomError, allocate, make_file, write_whole
 from millrace.edge.gateway.recovery import recover
+from millrace.edge.gateway.renamed import Renamed
+from millrace.edge.gateway.witness import Witness
 
+log = logging.getLogger(__name__)
 Clock = Callable[[], float]
 
 
@@ -35,9 +41,13 @@ class Spool:
         self.folder = folder
         self.bounds = bounds
         self._clock = clock
-        found = recover(folder, int(clock()))
+        found = recover(folder)
         self._ledger = found.ledger
         self._ledger.waits_for_missing = waits_for_missing
+        self._witness = Witness(folder)
+        self._renamed = Renamed(folder / "renamed.json")
+        # Messages that were safe and are not here, as an older state of the folder came back.
+        self.missing = self._begin_or_go_on(is_new=not found.segments)
         self._lock = threading.Lock()
         self._segments = found.segments
         self._sizes = {first: self.path(first).stat().st_size for first in found.segments}
@@ -57,6 +67,9 @@ class Spool:
     @property
     def epoch(self) -> int:
         return self._ledger.epoch
+
+    def next_number(self, topic: bytes) -> int:
+        return self._ledger.next_number(topic)
 
     @property
     def next_index(self) -> int:
@@ -83,6 +96,44 @@ class Spool:
         """The number of an origin's last message that is safe; 0: none is known."""
         return self._ledger.last_of(origin)
 
+    # Lives.
+
+    def _begin_or_go_on(self, *, is_new: bool) -> int:
+        ledger, witness = self._ledger, self._witness
+        if not is_new and witness.knows(ledger.epoch, ledger.next_index):
+            return 0
+        missing = 0 if is_new else witness.missing(ledger.epoch, ledger.next_index)
+        ledger.epoch = self._new_epoch()
+        witness.begin(ledger.epoch, ledger.next_index)
+        if missing:
+            log.error(
+                "%s: it came back in an older state: %s messages that were safe are not here; those"
+                " of them that the broker has not are lost",
+                *(self.folder, missing),
+            )
+        elif not is_new:
+            log.info(
+                "%s: this machine has not seen it since it was started, so it may be a copy or an"
+                " older state: what comes from now on is named in epoch %s",
+                *(self.folder, ledger.epoch),
+            )
+        return missing
+
+    def begin_life(self, record: Record | None = None) -> None:
+        """Another life has used its numbers; those of `record` and of all behind it too."""
+        epoch = self._new_epoch()
+        if record:
+            self._renamed.add(record, epoch)
+        self._ledger.epoch = epoch
+        self._witness.begin(epoch, self.next_index)
+
+    def named(self, records: Iterable[Record]) -> list[Record]:
+        """As they are sent: under another name where their own was used by another life."""
+        return [self._renamed.apply(one) for one in records] if self._renamed else list(records)
+
+    def _new_epoch(self) -> int:
+        return new_epoch(int(self._clock()), secrets.randbits(31), self._ledger.epoch)
+
     # What the writing thread calls.
 
     def keep(self, drafts: list[Draft]) -> list[Entry]:
@@ -96,6 +147,7 @@ class Spool:
             write_whole(handle, data, end)
             os.fdatasync(handle)
             self._durable = (first, end + len(data), self._ledger.next_index)
+            self._witness.note(self._ledger.next_index)
         self._ledger.settle()
         return entered
 
@@ -191,6 +243,7 @@ class Spool:
         if self._handle is not None:
             os.close(self._handle)
             self._handle = None
+        self._witness.close()
         self._hold.close()
 
     def _remove(self, first: int) -> None:

@@ -29,6 +29,7 @@ _COUNTERS = {
 _GAUGES = {
     "dead_letters": "Messages that no broker takes",
     "damaged_bytes": "Bytes of the spool that were damaged",
+    "missing": "Messages that were safe and that an older state of the spool has not",
     "connections": "Open connections",
     "waiting": "Messages that are safe and not delivered",
     "spool_bytes": "Size of the spool's files",

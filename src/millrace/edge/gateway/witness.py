@@ -1,0 +1,88 @@
+"""Remembers outside of a spool how far it has come, where no backup and no clone takes it along.
+
+It is a file in the machine's memory, which ends with the boot. A spool that comes up without it, or
+has come less far than it says, may be a copy or an older state: its next numbers may have been
+given to other messages already, so it begins another life.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import struct
+import tempfile
+from hashlib import blake2b
+from pathlib import Path
+
+_MEMORY = Path("/dev/shm")  # noqa: S108 - whose folder it is is looked at
+PLACE = _MEMORY if _MEMORY.is_dir() else Path(tempfile.gettempdir())
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
+_SEEN = struct.Struct("<36sQQQQ")  # boot, device, inode, epoch, index of the next message
+_NEXT = struct.Struct("<Q")
+_NEXT_AT = _SEEN.size - _NEXT.size
+_MINE = 0o700
+
+
+def boot_id() -> bytes:
+    """Another after each boot; empty where the system tells of none."""
+    try:
+        return _BOOT.read_bytes().strip()
+    except OSError:
+        return b""
+
+
+class Witness:
+    """Of one spool, by its path: a copy of it elsewhere has another one, or none."""
+
+    def __init__(self, folder: Path) -> None:
+        found = folder.stat()
+        # A folder that was put in another's place is not that one.
+        self._place = (found.st_dev, found.st_ino)
+        self._boot = boot_id()
+        self._memory: mmap.mmap | bytearray = _memory_of(folder) or bytearray(_SEEN.size)
+
+    def missing(self, epoch: int, next_index: int) -> int:
+        """How many messages that spool lacks of those that were safe, as far as is known."""
+        boot, _, _, seen_epoch, seen_next = _SEEN.unpack_from(self._memory)
+        if not self._boot or boot.rstrip(b"\0") != self._boot or seen_epoch != epoch:
+            return 0
+        return int(max(0, seen_next - next_index))
+
+    def knows(self, epoch: int, next_index: int) -> bool:
+        """Whether it is certain that this spool goes on where it was."""
+        boot, *place, seen_epoch, seen_next = _SEEN.unpack_from(self._memory)
+        is_here = boot.rstrip(b"\0") == self._boot != b"" and tuple(place) == self._place
+        return is_here and bool(seen_epoch == epoch and seen_next <= next_index)
+
+    def begin(self, epoch: int, next_index: int) -> None:
+        _SEEN.pack_into(self._memory, 0, self._boot, *self._place, epoch, next_index)
+
+    def note(self, next_index: int) -> None:
+        """Everything before it is safe."""
+        _NEXT.pack_into(self._memory, _NEXT_AT, next_index)
+
+    def close(self) -> None:
+        if isinstance(self._memory, mmap.mmap):
+            self._memory.close()
+
+
+def _memory_of(folder: Path) -> mmap.mmap | None:
+    """None: there is no place that is ours alone, and each start begins another life."""
+    try:
+        place = PLACE / f"millrace-{os.getuid()}"
+        place.mkdir(mode=_MINE, exist_ok=True)
+        found = place.lstat()
+        if found.st_uid != os.getuid() or found.st_mode & 0o077 or place.is_symlink():
+            return None
+        handle = os.open(place / _name_of(folder), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        try:
+            os.ftruncate(handle, _SEEN.size)
+            return mmap.mmap(handle, _SEEN.size)
+        finally:
+            os.close(handle)
+    except OSError:
+        return None
+
+
+def _name_of(folder: Path) -> str:
+    return blake2b(os.fsencode(folder.resolve()), digest_size=16).hexdigest()

@@ -1,0 +1,306 @@
+"""A spool that was copied or came back in an older state: no two messages have one identity."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from millrace.core.gateway.bounds import Bounds
+from millrace.core.gateway.identity import Headers, content_of, new_epoch
+from millrace.core.gateway.records import Draft
+from millrace.edge.gateway import witness
+from millrace.edge.gateway.courier import Courier
+from millrace.edge.gateway.reader import Reader
+from millrace.edge.gateway.spool import Spool
+
+BOUNDS = Bounds(segment_bytes=1 << 18, total_bytes=1 << 22)
+At = dict[tuple[bytes, bytes], bytes]
+
+
+def drafts(text: str, count: int) -> list[Draft]:
+    return [Draft(b"t", None, b"%s %d" % (text.encode(), n)) for n in range(count)]
+
+
+def words(text: str, count: int) -> list[bytes]:
+    return [one.value for one in drafts(text, count)]
+
+
+class Site:
+    """A spool and a courier of it, and a broker that is a list."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.broker: list[tuple[Headers, bytes]] = []
+        self.start()
+
+    def start(self) -> None:
+        self.spool = Spool(self.folder / "spool", BOUNDS)
+        self.courier = Courier("plant-a", "lines", self.spool, self.folder)
+        self.connect()
+
+    def connect(self) -> None:
+        self.courier.rewind()
+        if self.courier.begins("t", {0: 0}) is not None:
+            there = ((headers, content_of(None, value)) for headers, value in self.broker)
+            self.courier.find("t", there)
+        self.courier.begin_at("t", {0: len(self.broker)})
+
+    def keep(self, text: str, count: int) -> None:
+        self.spool.keep(drafts(text, count))
+
+    def deliver(self, most: int = 1_000_000) -> None:
+        while most > 0 and (record := self.courier.next()):
+            self.courier.hand_over(record)
+            self.broker.append((self.courier.headers(record), record.draft.value))
+            offset = len(self.broker) - 1
+            self.courier.window.acknowledge(record.serial, ("t", 0), offset)
+            most -= 1
+        self.courier.save()
+
+    def stop(self) -> None:
+        self.courier.close()
+        self.spool.close()
+
+    def back_up(self, to: Path) -> None:
+        shutil.copytree(self.folder, to)
+
+    def restore(self, backup: Path) -> None:
+        shutil.rmtree(self.folder)
+        shutil.copytree(backup, self.folder)
+        self.start()
+
+    @property
+    def values(self) -> list[bytes]:
+        return [value for _, value in self.broker]
+
+    @property
+    def identities(self) -> list[tuple[object, object]]:
+        found = [dict(headers) for headers, _ in self.broker]
+        return [(one["millrace-epoch"], one["millrace-seq"]) for one in found]
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    made = Site(tmp_path / "lines")
+    yield made
+    made.stop()
+
+
+def test_what_comes_to_a_restored_folder_is_sent(site, tmp_path):
+    site.keep("old", 3)
+    site.deliver()
+    site.stop()
+    site.back_up(tmp_path / "backup")
+    site.start()
+    site.keep("life", 100)
+    site.deliver()
+    site.stop()
+    site.restore(tmp_path / "backup")
+    site.keep("new", 50)
+    site.deliver()
+    assert site.values == [*words("old", 3), *words("life", 100), *words("new", 50)]
+    assert len(set(site.identities)) == 153
+
+
+def test_what_waited_in_a_backup_and_was_delivered_since_is_not_sent_again(site, tmp_path):
+    site.keep("waits", 20)
+    site.deliver(5)
+    site.back_up(tmp_path / "backup")
+    site.deliver()
+    site.keep("life", 10)
+    site.deliver()
+    site.stop()
+    site.restore(tmp_path / "backup")
+    site.keep("new", 10)
+    site.deliver()
+    assert site.values == [*words("waits", 20), *words("life", 10), *words("new", 10)]
+
+
+def test_how_much_a_restored_folder_lacks_is_known(site, tmp_path, caplog):
+    site.keep("old", 3)
+    site.stop()
+    site.back_up(tmp_path / "backup")
+    site.start()
+    site.keep("life", 100)
+    site.stop()
+    with caplog.at_level(logging.WARNING):
+        site.restore(tmp_path / "backup")
+    assert site.spool.missing == 100
+    assert "100 messages" in caplog.text
+
+
+def test_a_folder_that_was_put_in_place_of_another_is_another_life(site, tmp_path):
+    """Also where as many messages are in it."""
+    site.keep("old", 3)
+    epoch = site.spool.epoch
+    site.back_up(tmp_path / "backup")
+    site.stop()
+    (tmp_path / "lines").rename(tmp_path / "away")
+    (tmp_path / "backup").rename(tmp_path / "lines")
+    site.start()
+    assert (site.spool.epoch > epoch, site.spool.missing) == (True, 0)
+
+
+def test_a_kill_and_a_start_are_one_life(site):
+    site.keep("a", 3)
+    epoch = site.spool.epoch
+    site.stop()
+    site.start()
+    assert site.spool.epoch == epoch
+    site.keep("b", 3)
+    site.deliver()
+    assert len({epoch for epoch, _ in site.identities}) == 1
+    assert site.spool.missing == 0
+
+
+@pytest.mark.parametrize("what", ["another machine", "another boot"])
+def test_another_machine_or_boot_is_another_life_and_what_waits_keeps_its_name(
+    site, what, monkeypatch, tmp_path_factory
+):
+    site.keep("before", 3)
+    before = site.spool.epoch
+    site.stop()
+    if what == "another machine":
+        monkeypatch.setattr(witness, "PLACE", tmp_path_factory.mktemp("machine"))
+    else:
+        monkeypatch.setattr(witness, "boot_id", lambda: b"another")
+    site.start()
+    assert site.spool.epoch > before
+    site.keep("after", 2)
+    site.deliver()
+    assert [epoch == b"%d" % before for epoch, _ in site.identities] == [True] * 3 + [False] * 2
+    assert [number for _, number in site.identities] == [b"1", b"2", b"3", b"4", b"5"]
+
+
+def test_a_machine_that_tells_of_no_boot_begins_a_life_with_each_start(site, monkeypatch):
+    monkeypatch.setattr(witness, "boot_id", lambda: b"")
+    site.keep("a", 1)
+    first = site.spool.epoch
+    site.stop()
+    site.start()
+    assert site.spool.epoch > first
+
+
+def in_the_past(site: Site, folder: Path, then: int) -> None:
+    """A machine whose memory was put back too: it goes on and knows of nothing."""
+    site.stop()
+    site.restore(folder)
+    site.spool._ledger.epoch = then  # noqa: SLF001 - as nobody can do from outside
+    site.spool.missing = 0
+
+
+def test_a_number_that_another_life_has_used_is_not_believed(site, tmp_path, caplog):
+    site.keep("old", 3)
+    site.deliver()
+    site.back_up(tmp_path / "backup")
+    epoch = site.spool.epoch
+    site.keep("life", 100)
+    site.deliver()
+    in_the_past(site, tmp_path / "backup", epoch)
+    site.keep("new", 50)
+    with caplog.at_level(logging.ERROR):
+        site.connect()
+        site.deliver()
+    assert site.values[103:] == words("new", 50)
+    assert len(set(site.identities)) == 153
+    assert caplog.text.count("another life") == 1
+
+    # Whatever was sent under its new name is known by it, also after a kill.
+    site.keep("newer", 1)
+    site.stop()
+    site.start()
+    site.deliver()
+    assert len(site.values) == 154
+    assert len(set(site.identities)) == 154
+
+
+def test_a_number_at_the_broker_that_was_never_given_here_begins_a_life(site, tmp_path):
+    site.keep("old", 3)
+    site.deliver(2)
+    site.back_up(tmp_path / "backup")
+    epoch = site.spool.epoch
+    site.deliver()
+    site.keep("life", 5)
+    site.deliver()
+    in_the_past(site, tmp_path / "backup", epoch)
+    site.connect()
+    site.deliver()
+    assert len(site.values) == 8, "the third is there already"
+    site.keep("new", 5)
+    site.deliver()
+    assert len(set(site.identities)) == 13
+
+
+def test_an_epoch_grows_and_has_chance_in_it_and_fits_a_signed_integer():
+    assert new_epoch(1_800_000_000, 5) == (1_800_000_000 << 31) + 5
+    assert new_epoch(0, 1) != new_epoch(0, 2)
+    assert new_epoch(0, 7, before=1 << 60) == (1 << 60) + 1
+    assert 0 <= new_epoch(1 << 40, 1 << 40) < 1 << 63
+
+
+OTHERS = ["restart", "back up", "restore", "clone", "reboot"]
+steps = st.lists(
+    st.one_of(
+        st.tuples(st.just("keep"), st.integers(1, 4)),
+        st.tuples(st.just("deliver"), st.integers(1, 6)),
+        st.tuples(st.sampled_from(OTHERS), st.just(0)),
+    ),
+    max_size=25,
+)
+
+
+@pytest.mark.generated
+@settings(max_examples=60)
+@given(steps=steps)
+def test_no_two_messages_have_one_identity_in_any_sequence_of_lives(steps):
+    with TemporaryDirectory() as text, pytest.MonkeyPatch.context() as patch:
+        home = Path(text)
+        site, backup, made, boots = Site(home / "lines"), home / "backup", 0, 0
+        # By identity: the one message that has it.
+        named: At = {}
+        clones = 0
+        for what, count in steps:
+            if what == "keep":
+                site.keep(f"{made}:", count)
+                made += 1
+            elif what == "deliver":
+                site.deliver(count)
+            elif what == "back up":
+                shutil.rmtree(backup, ignore_errors=True)
+                site.back_up(backup)
+            elif what == "clone":
+                clones += 1
+                broker = site.broker
+                site.back_up(home / f"clone-{clones}")
+                site.stop()
+                site = Site.__new__(Site)
+                site.folder, site.broker = home / f"clone-{clones}", broker
+                site.start()
+            else:
+                site.stop()
+                if what == "reboot":
+                    boots += 1
+                    patch.setattr(witness, "boot_id", lambda boots=boots: b"boot %d" % boots)
+                if what == "restore" and backup.exists():
+                    site.restore(backup)
+                else:
+                    site.start()
+            for headers, value in site.broker:
+                found = dict(headers)
+                name = (found["millrace-epoch"], found["millrace-seq"])
+                assert named.setdefault(name, value) == value
+        site.deliver()
+        # What is in the spool is at the broker; and nothing that was kept and not taken away by a
+        # restore is missing, as each message has other words.
+        reader = Reader(site.spool, 0)
+        while records := reader.read():
+            assert {one.draft.value for one in records} <= set(site.values)
+        reader.close()
+        site.stop()
