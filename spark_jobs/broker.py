@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 
 from confluent_kafka import (
     TIMESTAMP_NOT_AVAILABLE,
@@ -19,6 +19,7 @@ from confluent_kafka import (
 from millrace.core.errors import TransientError
 from millrace.core.job import SiteInput
 from millrace.core.lag import Bounds, Partition
+from millrace.core.record_time import believable
 from millrace.state.files import mtime_ns
 from millrace.state.properties import read_properties
 
@@ -204,7 +205,7 @@ def _time_of(record: Message) -> datetime | None:
     kind, milliseconds = record.timestamp()
     if kind == TIMESTAMP_NOT_AVAILABLE:
         return None
-    return datetime.fromtimestamp(milliseconds / 1000, UTC)
+    return believable(milliseconds)
 
 
 def _is_at_end(record: Message, end: int) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
@@ -11,6 +12,7 @@ from pyspark.sql import functions as f
 from millrace.core import bronze, silver
 from millrace.core.columns import Column as Declared
 from millrace.core.engine import Tables
+from millrace.core.record_time import EARLIEST, LATEST
 from millrace.core.refine import RefineSpec, Rule
 from millrace.core.tally import STAGES, rule_key, stage_key
 from spark_jobs.append import Output
@@ -23,6 +25,7 @@ _MESSAGE, _UNDECODABLE = "_message", "_undecodable"
 _RAW = {name: f"_{name}" for name in ("key", "headers", "value")}
 _ACCEPTED, _REFUSED = "_accepted", "_refused"
 _CAME_BEFORE = "twin: its producer's number came before"
+_NO_TIME = f"time: the broker's is not between {EARLIEST.year} and {LATEST.year}"
 _MISTYPED, _MISSING, _BROKEN = "_mistyped", "_missing", "_broken"
 
 
@@ -106,6 +109,7 @@ def reasons(spec: RefineSpec) -> Column:
     """
     names = [column.name for column in spec.columns]
     found = (
+        f.when(_unbelievable(), f.lit(_NO_TIME)),
         f.when(f.col(TWIN), f.lit(_CAME_BEFORE)),
         f.col(_UNDECODABLE),
         *_named(_MISSING, "missing", enumerate(names)),
@@ -154,11 +158,22 @@ def _stage(rules: Sequence[Rule]) -> Column:
     critical = sum(1 << number for number, _ in _critical(rules))
     wrong = (f.col(_MISTYPED) != 0) | (f.col(_MISSING) != 0)
     return (
-        f.when(f.col(TWIN), "twin")
+        f.when(_unbelievable(), "time")
+        .when(f.col(TWIN), "twin")
         .when(f.col(_UNDECODABLE).isNotNull(), "decode")
         .when(wrong, "type")
         .when(f.col(_BROKEN).bitwiseAND(_long(critical)) != 0, "rule")
     )
+
+
+def _unbelievable() -> Column:
+    """At the bounds stands what lay beyond them."""
+    micros = f.unix_micros("kafka_time")
+    return (micros <= _micros(EARLIEST)) | (micros >= _micros(LATEST))
+
+
+def _micros(at: datetime) -> Column:
+    return _long(int(at.timestamp()) * 1_000_000)
 
 
 def _critical(rules: Sequence[Rule]) -> list[tuple[int, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-STAGES = ("twin", "decode", "type", "rule")
+STAGES = ("time", "twin", "decode", "type", "rule")
 _STAGE, _RULE = "stage ", "rule "
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 
 from confluent_kafka import (
     OFFSET_BEGINNING,
@@ -14,6 +13,7 @@ from confluent_kafka import (
     TopicPartition,
 )
 
+from millrace.core.record_time import believable
 from millrace.core.site import ClientSettings, SiteSpec
 from millrace.edge.avro import Schemas
 from millrace.edge.decode import decode
@@ -64,9 +64,10 @@ def _partitions(consumer: Consumer, topic: str, watch: Watch) -> list[int]:
 
 def _row(message: Message, schemas: Schemas) -> Row:
     _, time_ms = message.timestamp()
+    at = believable(time_ms)
     key = message.key()
     return {
-        "time": datetime.fromtimestamp(time_ms / 1000, UTC).isoformat(timespec="milliseconds"),
+        "time": at.isoformat(timespec="milliseconds") if at else f"{time_ms} ms",
         "topic": message.topic(),
         "partition": message.partition(),
         "offset": message.offset(),

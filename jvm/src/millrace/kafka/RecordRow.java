@@ -1,6 +1,7 @@
 package millrace.kafka;
 
 import java.util.Arrays;
+import java.util.stream.Stream;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.header.Header;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
@@ -9,7 +10,7 @@ import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /** A record seen as a row with the columns of Spark's Kafka source; nothing is copied or boxed. */
-final class RecordRow extends TypedRow {
+public final class RecordRow extends TypedRow {
   private static final int KEY = 0;
   private static final int VALUE = 1;
   private static final int TOPIC = 2;
@@ -18,19 +19,18 @@ final class RecordRow extends TypedRow {
   private static final int TIMESTAMP = 5;
   private static final int TIMESTAMP_TYPE = 6;
   private static final int HEADERS = 7;
-  private static final long MICROS = 1000;
 
   private final UTF8String topic;
   private ConsumerRecord<byte[], byte[]> record;
   private GenericArrayData headers;
 
-  RecordRow(String topic) {
+  public RecordRow(String topic) {
     this.topic = UTF8String.fromString(topic);
   }
 
-  void set(ConsumerRecord<byte[], byte[]> record) {
+  public void set(ConsumerRecord<byte[], byte[]> record) {
     this.record = record;
-    this.headers = headers(record.headers().toArray());
+    this.headers = headers(record);
   }
 
   @Override
@@ -78,7 +78,7 @@ final class RecordRow extends TypedRow {
   public long getLong(int field) {
     return switch (field) {
       case OFFSET -> record.offset();
-      case TIMESTAMP -> Math.multiplyExact(record.timestamp(), MICROS);
+      case TIMESTAMP -> RecordTime.micros(record.timestamp());
       default -> throw notOfThisType(field);
     };
   }
@@ -91,10 +91,15 @@ final class RecordRow extends TypedRow {
     return headers;
   }
 
-  private static GenericArrayData headers(Header[] headers) {
-    return headers.length == 0
-        ? null
-        : new GenericArrayData(Arrays.stream(headers).map(RecordRow::header).toArray());
+  private static GenericArrayData headers(ConsumerRecord<byte[], byte[]> record) {
+    Stream<GenericInternalRow> own =
+        Arrays.stream(record.headers().toArray()).map(RecordRow::header);
+    if (!RecordTime.isBelievable(record.timestamp())) {
+      own = Stream.concat(own, Stream.of(RecordTime.header(record.timestamp())));
+    } else if (!record.headers().iterator().hasNext()) {
+      return null;
+    }
+    return new GenericArrayData(own.toArray());
   }
 
   private static GenericInternalRow header(Header header) {

@@ -1,0 +1,65 @@
+"""Times of records that nobody can believe: kept, bounded, and refused by silver."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from py4j.java_gateway import JavaObject
+from pyspark.sql import SparkSession
+
+from millrace.core.record_time import EARLIEST, LATEST, RAW_HEADER
+from spark_jobs.java import jvm
+from tests.spark.fake_stream import FakeStream
+
+NOON_MS = 1_763_467_200_123
+_TIMESTAMP, _HEADERS = 5, 7
+
+
+def row_of(spark: SparkSession, milliseconds: int) -> JavaObject:
+    """As the source hands on a record without headers."""
+    java = jvm(spark)
+    common, none = java.org.apache.kafka.common, java.java.util.Optional.empty()
+    record = java.org.apache.kafka.clients.consumer.ConsumerRecord(
+        "t", 0, 7, milliseconds, common.record.TimestampType.CREATE_TIME, 0, 0, None,
+        bytearray(b"v"), common.header.internals.RecordHeaders(), none,
+    )  # fmt: skip
+    row = java.millrace.kafka.RecordRow("t")
+    row.set(record)
+    return row
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "bound"),
+    [(2**62, LATEST), (-(2**62), EARLIEST), (-1, EARLIEST), (2**63 - 1, LATEST)],
+)
+def test_an_absurd_time_becomes_a_bound_and_is_kept_in_a_header(
+    spark: SparkSession, milliseconds: int, bound: datetime
+) -> None:
+    row = row_of(spark, milliseconds)
+    assert row.getLong(_TIMESTAMP) == int(bound.timestamp()) * 1_000_000
+    header = row.getArray(_HEADERS).array()[0]
+    assert header.getUTF8String(0).toString() == RAW_HEADER
+    assert bytes(header.getBinary(1)) == str(milliseconds).encode()
+
+
+def test_a_time_that_can_be_believed_stays_as_it_is(spark: SparkSession) -> None:
+    row = row_of(spark, NOON_MS)
+    assert row.getLong(_TIMESTAMP) == NOON_MS * 1000
+    assert row.isNullAt(_HEADERS)
+
+
+def test_rows_without_a_time_are_in_bronze_and_in_quarantine(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    stream = FakeStream(spark, tmp_path)
+    stream.batch(9, datetime(2026, 11, 18, 12, tzinfo=UTC))
+    stream.batch(1, LATEST)
+    stream.batch(1, EARLIEST)
+    assert stream.offsets("bronze") == list(range(11))
+    assert stream.offsets("silver") == list(range(1, 9))
+    refused = spark.read.format("delta").load(stream.tables.quarantine).where("offset > 8")
+    assert [(row.stage, row.reasons[0]) for row in refused.collect()] == 2 * [
+        ("time", "time: the broker's is not between 2000 and 2100")
+    ]
