@@ -15,7 +15,7 @@ from pyspark.sql.streaming import StreamingQuery
 from millrace.core.errors import MillraceError, TransientError
 from millrace.core.heartbeat import Phase
 from millrace.core.job import JobSpec, SiteInput
-from millrace.core.tally import Tally
+from millrace.core.standing import end_of_all
 from millrace.state.checkpoint import Checkpoint
 from millrace.state.objects import objects_at
 from millrace.state.twin_files import TwinFiles
@@ -28,6 +28,7 @@ from spark_jobs.site_query import SiteQuery
 from spark_jobs.source import beginning, pace, read_site
 from spark_jobs.stopping import StopRequest
 from spark_jobs.twins import TwinMemory, lately_seen
+from spark_jobs.watch import SiteWatch
 
 log = logging.getLogger(__name__)
 
@@ -44,6 +45,10 @@ class NoTableError(MillraceError):
         )
 
 
+class NoSiteLeftError(MillraceError):
+    """Every site waits for a person, so there is nothing to go on with."""
+
+
 def drive(job: JobSpec, pulse: Pulse, stop: StopRequest) -> None:
     """Returns after a graceful stop; every other end is an error."""
     if not objects_at(job.tables.bronze, job.engine.bucket).names("_delta_log"):
@@ -55,7 +60,7 @@ def drive(job: JobSpec, pulse: Pulse, stop: StopRequest) -> None:
             ensure_refined_tables(session, job.tables, job.refine)
         fence = Fence(job.generations_dir, job.generation, job.engine.bucket)
         queries = [
-            _site_query(session, job, site, fence, watch.tally)
+            _site_query(session, job, site, fence, watch)
             for site, watch in zip(job.inputs, pulse.watches, strict=True)
         ]
         try:
@@ -78,6 +83,8 @@ def _keep_running(
             next_look_s = time.monotonic() + _LOOK_S
         for query in queries:
             query.ensure(time.monotonic())
+        if reason := end_of_all({query.site: query.standing.halted for query in queries}):
+            raise NoSiteLeftError(reason)
         pulse.touch()
         if not running:
             running = True
@@ -102,12 +109,12 @@ def _end(queries: list[SiteQuery]) -> None:
 
 
 def _site_query(
-    session: SparkSession, job: JobSpec, site: SiteInput, fence: Fence, tally: Tally
+    session: SparkSession, job: JobSpec, site: SiteInput, fence: Fence, watch: SiteWatch
 ) -> SiteQuery:
     checkpoint = Checkpoint(site.checkpoint, job.engine.bucket)
-    files = TwinFiles(objects_at(site.checkpoint, job.engine.bucket))
-    memory = TwinMemory(files, lambda span: lately_seen(session, job.tables.bronze, span))
-    sink = BatchSink(site.site, job.tables, job.refine, checkpoint, fence, memory, tally)
+    kept = TwinFiles(objects_at(site.checkpoint, job.engine.bucket))
+    memory = TwinMemory(kept, lambda span: lately_seen(session, job.tables.bronze, span))
+    sink = BatchSink(site.site, job.tables, job.refine, checkpoint, fence, memory, watch.tally)
 
     def begin() -> StreamingQuery:
         is_new = checkpoint.last_planned() < 0
@@ -121,7 +128,8 @@ def _site_query(
             .start()
         )
 
-    return SiteQuery(site.site, begin, checkpoint, site.secret_file)
+    files = (site.secret_file, site.ca_file)
+    return SiteQuery(site.site, begin, checkpoint, files, watch.standing)
 
 
 @contextmanager

@@ -12,9 +12,9 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql.streaming import StreamingQuery
 
-from millrace.core.backoff import Backoff
 from millrace.core.errors import MillraceError, TransientError
-from millrace.core.ingest_faults import Verdict, judge
+from millrace.core.ingest_faults import Fault, Verdict, judge
+from millrace.core.standing import Standing
 from millrace.state.checkpoint import Checkpoint
 from millrace.state.files import mtime_ns
 from spark_jobs.sink import FencedError
@@ -22,11 +22,13 @@ from spark_jobs.sink import FencedError
 log = logging.getLogger(__name__)
 
 _POLL_S = 0.05
+# How often a halted site's files and checkpoint are looked at; in a bucket each look is paid for.
+_LOOK_S = 5.0
 _BROKER_SILENT_S = 3.0
 
 
-class QueryFailedError(MillraceError):
-    """A query that trying again cannot help."""
+class JobFaultError(MillraceError):
+    """A fault that no site can go on with."""
 
 
 @dataclass
@@ -36,43 +38,91 @@ class SiteQuery:
     site: str
     begin: Callable[[], StreamingQuery]
     checkpoint: Checkpoint
-    secret_file: Path
-    backoff: Backoff = field(default_factory=Backoff)
+    # The secret and the CA: of a site that is halted, another of them may be the cure.
+    files: tuple[Path, ...]
+    standing: Standing = field(default_factory=Standing)
     _query: StreamingQuery | None = None
-    _begun_at_s: float = 0.0
-    _secret_then: int = 0
-    _next_try_s: float = 0.0
+    _files_then: list[int] = field(default_factory=list)
+    _batch_then: int = 0
+    _planned_then: int = 0
+    _next_look_s: float = 0.0
 
     def ensure(self, now_s: float) -> None:
         if self._query is not None and self._query.isActive:
-            return
-        if self._query is not None:
-            self._on_end(now_s, failure_text(self._query))
-        elif now_s >= self._next_try_s:
-            self._begun_at_s = now_s
-            self._secret_then = mtime_ns(self.secret_file)
-            try:
-                self._query = self.begin()
-            except TransientError as error:
-                self._pause(now_s, str(error))
+            self._on_alive(now_s)
+        elif self._query is not None:
+            error, self._query = failure_text(self._query), None
+            self._on_end(now_s, error)
+        else:
+            self._look_for_a_change(now_s)
+            if self.standing.is_due(now_s):
+                self._begin(now_s)
+
+    def _begin(self, now_s: float) -> None:
+        self.standing.on_begin(now_s)
+        self._files_then = self._files_now()
+        try:
+            if self.standing.halted:
+                self._batch_then = self.checkpoint.last_commit()
+            self._query = self.begin()
+        except TransientError as error:
+            self._pause(now_s, Fault(Verdict.RETRY, str(error)))
+        except (MillraceError, PySparkException, Py4JJavaError, OSError) as error:
+            self._on_end(now_s, f"{type(error).__name__}: {error}")
+
+    def _on_alive(self, now_s: float) -> None:
+        # While it is halted alone is it worth a look at the checkpoint.
+        if self.standing.halted and self._is_time_to_look(now_s):
+            has_read = self.checkpoint.last_commit() > self._batch_then
+            self.standing.on_alive(now_s, has_read=has_read)
+            if not self.standing.halted:
+                log.info("site %s: halted no more", self.site)
 
     def _on_end(self, now_s: float, error: str) -> None:
-        self._query = None
         fault = judge(error)
         if fault.verdict is Verdict.FENCED:
             raise FencedError(fault.reason)
-        if fault.verdict is Verdict.LOGIN and mtime_ns(self.secret_file) != self._secret_then:
-            self._pause(now_s, "its password was changed; going on with the new one")
-            return
-        if fault.verdict in (Verdict.PERMANENT, Verdict.LOGIN):
+        if fault.verdict is Verdict.END:
             log.error("site %s: %s", self.site, error)
-            raise QueryFailedError(f"site {self.site!r}: {fault.reason}")
-        self._pause(now_s, fault.reason)
+            raise JobFaultError(f"site {self.site!r}: {fault.reason}")
+        if fault.verdict is Verdict.HALT:
+            log.error("site %s: %s", self.site, error)
+        self._pause(now_s, fault)
 
-    def _pause(self, now_s: float, reason: str) -> None:
-        pause_s = self.backoff.on_failure(now_s - self._begun_at_s)
-        self._next_try_s = now_s + pause_s
+    def _pause(self, now_s: float, fault: Fault) -> None:
+        is_login = fault.verdict is Verdict.LOGIN
+        is_mended = is_login and self._files_now() != self._files_then
+        pause_s = self.standing.on_fault(fault, now_s, is_mended=is_mended)
+        self._planned_then = self._planned_now()
+        reason = (
+            "its password was changed; going on with the new one" if is_mended else fault.reason
+        )
         log.warning("site %s: %s; next try in %.0f s", self.site, reason, pause_s)
+
+    def _look_for_a_change(self, now_s: float) -> None:
+        if not self.standing.halted or not self._is_time_to_look(now_s):
+            return
+        now = (self._files_now(), self._planned_now())
+        if now != (self._files_then, self._planned_then):
+            log.info("site %s: its files or its checkpoint changed; trying again", self.site)
+            self._files_then, self._planned_then = now
+            self.standing.on_change(now_s)
+
+    def _is_time_to_look(self, now_s: float) -> bool:
+        if now_s < self._next_look_s:
+            return False
+        self._next_look_s = now_s + _LOOK_S
+        return True
+
+    def _files_now(self) -> list[int]:
+        return [mtime_ns(file) for file in self.files]
+
+    def _planned_now(self) -> int:
+        """A person may have taken the checkpoint away, as the advice for lost records is."""
+        try:
+            return self.checkpoint.last_planned()
+        except TransientError:
+            return self._planned_then
 
     def ask_to_end(self) -> None:
         """No batch begins after this; the running one goes on to its commit."""

@@ -21,6 +21,7 @@ from millrace.core.lag import (
     start_positions,
     waiting,
 )
+from millrace.core.standing import Standing
 from millrace.core.tally import Tally
 from millrace.state.checkpoint import Checkpoint
 from spark_jobs.broker import Broker
@@ -37,6 +38,7 @@ class SiteWatch:
     checkpoint: Checkpoint
     throughput: Throughput
     tally: Tally = field(default_factory=Tally)
+    standing: Standing = field(default_factory=Standing)
     interval_s: float = 2.0
     # A record is fetched for it from each partition that grew.
     newest_interval_s: float = 10.0
@@ -55,7 +57,8 @@ class SiteWatch:
         self._stopped.set()
 
     def beat(self) -> SiteBeat:
-        return self._beat or self._look(reachable=False)
+        seen = self._beat or self._look(reachable=False)
+        return seen.model_copy(update={"halted": self.standing.halted})
 
     def _run(self) -> None:
         while not self._stopped.is_set():

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from millrace.core.event import Event
-from millrace.core.event_sources import of_change, of_silences, silences
+from millrace.core.event_sources import of_change, of_halts, of_silences, silences
 from millrace.core.journal import Journal
 from millrace.core.layout import Layout
 from millrace.core.pipeline import Supervise
@@ -25,6 +25,7 @@ class Herald:
         self._layout = layout
         # As the last look found them, so that each is told once.
         self._silences: dict[str, str] = {}
+        self._halts: dict[str, str] = {}
 
     def on_change(self, before: Journal, after: Journal) -> None:
         event = of_change(self._pipeline, before, after)
@@ -34,6 +35,9 @@ class Herald:
         silent = silences(trend, policy, now)
         self._tell(of_silences(self._pipeline, self._silences, silent, now))
         self._silences = silent
+        halts = trend.halts() if trend else {}
+        self._tell(of_halts(self._pipeline, self._halts, halts, now))
+        self._halts = halts
 
     def _tell(self, events: Sequence[Event]) -> None:
         try:

@@ -78,7 +78,7 @@ def test_a_job_that_is_given_up_is_told_once_by_whoever_waits_for_it(layout: Lay
     assert "OutOfMemoryError" not in told(layout)[0].text, "the log is for the page"
 
 
-def beat(at: datetime, *, reachable: bool) -> Heartbeat:
+def beat(at: datetime, *, reachable: bool = True, halted: str = "") -> Heartbeat:
     part = PartitionLag(topic="temperature-data", partition=0, position=9, end=9)
     site = SiteBeat(
         site="plant-a",
@@ -87,6 +87,7 @@ def beat(at: datetime, *, reachable: bool) -> Heartbeat:
         rows_total=9,
         last_batch_at=at,
         reachable=reachable,
+        halted=halted,
         partitions=(part,),
     )
     return Heartbeat(
@@ -115,6 +116,17 @@ def test_a_site_is_told_once_when_its_broker_stays_away(
         eyes.look()
         clock.later(minutes=1)
     assert kinds(layout) == events
+
+
+def test_a_halted_site_is_told_once_until_it_went_on(layout: Layout) -> None:
+    clock = Clock()
+    eyes = watch(layout, clock)
+    eyes.look()
+    for halted in ("gone", "gone", "gone", "", "gone"):
+        Mailbox(layout.job("temperature")).write_heartbeat(beat(clock.now, halted=halted))
+        eyes.look()
+        clock.later(seconds=10)
+    assert kinds(layout) == [Kind.SITE_HALTED, Kind.SITE_HALTED]
 
 
 def test_a_silent_site_is_told_where_the_pipeline_says_how_often_messages_come(

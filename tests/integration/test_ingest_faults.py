@@ -83,6 +83,46 @@ def test_offsets_that_the_broker_forgot_stop_the_job_with_their_span(
     assert sorted(offsets_in(driver, "quarantine")) == sorted(offsets_in(driver, "bronze"))
 
 
+def test_a_site_that_lost_records_is_halted_and_its_neighbour_reads_on(
+    site: RunningSite, new_driver: NewDriver
+) -> None:
+    driver = new_driver("healthy")
+    site.add_topic("fenced", partitions=1)
+    (healthy,) = driver.job.inputs
+    checkpoint = f"{healthy.checkpoint}-fenced"
+    other = {"site": "plant-b", "topics": ("fenced",), "checkpoint": checkpoint}
+    inputs = (healthy, healthy.model_copy(update=other))
+    driver.job = driver.job.model_copy(update={"inputs": inputs})
+    for topic in ("healthy", "fenced"):
+        site.produce("app", topic, records(10))
+    driver.start()
+    wait_until(lambda: row_count(driver) == 20, START_TIMEOUT_S)
+    assert driver.stop() == 0
+
+    def halted() -> str:
+        beat = driver.site_beat("plant-b")
+        return beat.halted if beat else ""
+
+    site.produce("app", "fenced", records(10))
+    admin = AdminClient(site.admin)
+    for future in admin.delete_records([TopicPartition("fenced", 0, 12)]).values():
+        future.result(10)
+    driver.start()
+    wait_until(lambda: "no longer has offsets" in halted(), START_TIMEOUT_S)
+    site.produce("app", "healthy", records(10))
+    wait_until(lambda: row_count(driver) == 30, 60)
+    assert driver.is_running()
+    healthy_beat = driver.site_beat(healthy.site)
+    assert healthy_beat
+    assert not healthy_beat.halted
+
+    # As the reason advises; nobody touches the job.
+    shutil.rmtree(checkpoint)
+    wait_until(lambda: row_count(driver) == 38, 60)
+    wait_until(lambda: not halted(), 60)
+    assert driver.stop() == 0
+
+
 def test_a_wrong_password_ends_the_job_which_says_so(
     site: RunningSite, new_driver: NewDriver, tmp_path: Path
 ) -> None:

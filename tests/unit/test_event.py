@@ -15,6 +15,7 @@ from millrace.core.event import Event, Gap, Kind, make_event, read_event
 from millrace.core.event_sources import (
     of_alarms,
     of_change,
+    of_halts,
     of_silences,
     of_verdict,
     silences,
@@ -117,6 +118,24 @@ def test_each_site_that_falls_silent_is_told_once() -> None:
     second = of_silences("p", {"a": "no word"}, {"a": "no word", "b": "no word"}, NOW)
     assert [[event.site for event in events] for events in (first, second)] == [["a"], ["b"]]
     assert first[0].kind == Kind.SITE_SILENT
+
+
+def test_each_site_that_is_halted_is_told_once_and_is_not_silent_too() -> None:
+    first = of_halts("p", (), {"a": "gone"}, NOW)
+    second = of_halts("p", {"a": "gone"}, {"a": "gone", "b": "refused"}, NOW)
+    assert [[event.site for event in events] for events in (first, second)] == [["a"], ["b"]]
+    assert (first[0].kind, first[0].text) == (Kind.SITE_HALTED, "site 'a' halted: gone")
+    site = SiteTrend(
+        position=1,
+        end=1,
+        moved_at=NOW,
+        heard_at=NOW,
+        answered_at=NOW - timedelta(hours=9),
+        halted="refused",
+    )
+    away = Trend(generation=1, sites={"a": site})
+    assert away.halts() == {"a": "refused"}
+    assert silences(away, Supervise(), NOW) == {}
 
 
 def verdict(*, passed: bool) -> QualityResult:

@@ -28,7 +28,9 @@ PART = PartitionLag(
 )
 
 
-def site(name: str, *, rows: int = 100, refused: int = 0, reachable: bool = True) -> SiteBeat:
+def site(
+    name: str, *, rows: int = 100, refused: int = 0, reachable: bool = True, halted: str = ""
+) -> SiteBeat:
     return SiteBeat(
         site=name,
         batch=1,
@@ -36,6 +38,7 @@ def site(name: str, *, rows: int = 100, refused: int = 0, reachable: bool = True
         rows_total=rows,
         last_batch_at=NOW,
         reachable=reachable,
+        halted=halted,
         partitions=(PART,),
         refused={"decode": refused} if refused else {},
     )
@@ -101,6 +104,17 @@ def test_a_card_sums_up_its_sites() -> None:
     card = make_card(SPEC, ("plant-a", "plant-b"), both, journal(Condition.HEALTHY), NOW)
     assert (card.state, card.rows_per_s, card.lag_records) == (Condition.HEALTHY, 20.0, 20)
     assert (card.behind_s, card.refused, card.sites_away) == (3.0, 0.025, ("plant-b",))
+
+
+def test_a_card_names_each_site_that_is_halted_now() -> None:
+    noted = Journal().noting(NOW, Condition.DEGRADED, "site plant-a halted: x")
+    both = beat(site("plant-a", halted="x"), site("plant-b", halted="y"), site("plant-c"))
+    card = make_card(SPEC, ("plant-a", "plant-b", "plant-c"), both, noted, NOW)
+    assert card.sites_halted == ("plant-a", "plant-b")
+    assert card.reason == "site plant-a halted: x; site plant-b halted: y"
+    assert card.rows_per_s == 30.0
+    page = make_page(card, both, noted, {})
+    assert [row.halted for row in page.parts] == ["x", "y", ""]
 
 
 def test_a_stopped_job_has_no_rate() -> None:

@@ -69,6 +69,16 @@ def test_state(seen: JobStatus, heartbeat: Heartbeat | None, state: str) -> None
     assert described.state == state
 
 
+def test_a_halted_site_is_named_while_the_others_go_on() -> None:
+    whole = beat()
+    one = whole.sites[0].model_copy(update={"site": "plant-b", "halted": "records are gone"})
+    part = whole.model_copy(update={"sites": (*whole.sites, one)})
+    described = describe_pipeline(PIPELINE, job(JobState.RUNNING), part, TABLES, NOW)
+    assert described.state == "degraded"
+    assert described.note == "site plant-b halted: records are gone"
+    assert described.rows_per_s == 19.0
+
+
 def test_only_what_runs_has_a_speed() -> None:
     speeds = [
         describe_pipeline(PIPELINE, job(state), beat(), TABLES, NOW).rows_per_s

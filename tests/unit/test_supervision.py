@@ -33,6 +33,7 @@ def site(
     waits_since: datetime | None = None,
     reachable: bool = True,
     batch_at: datetime | None = None,
+    halted: str = "",
 ) -> SiteBeat:
     part = PartitionLag(
         topic="t", partition=0, position=position, end=end, oldest_waiting=waits_since
@@ -44,6 +45,7 @@ def site(
         rows_total=1,
         last_batch_at=batch_at,
         reachable=reachable,
+        halted=halted,
         partitions=(part,),
     )
 
@@ -114,6 +116,7 @@ LONG = ago(hours=5)
 WAITING = site(10, 20, waits_since=ago(seconds=5), batch_at=NOW)
 LATE = site(10, 20, waits_since=ago(seconds=90), batch_at=NOW)
 AWAY = site(10, 20, waits_since=ago(seconds=5), reachable=False, batch_at=NOW)
+HALTED = site(10, 20, waits_since=ago(hours=3), batch_at=NOW, halted="records are gone")
 HAS_WORKED = beat(NOW, 3, "", site(batch_at=NOW))
 
 TABLE = {
@@ -131,6 +134,12 @@ TABLE = {
         "does another stack run this pipeline?",
     ),
     "the runner is away": (seen(JobState.UNKNOWN), Condition.UNKNOWN, Action.KEEP, "left alone"),
+    "a site is halted, and the others go on": (
+        running(HALTED, trend_of(HALTED, HALTED, over=60 * MINUTES)),
+        Condition.DEGRADED,
+        Action.KEEP,
+        "site plant-a halted: records are gone",
+    ),
     "stopping": (
         seen(JobState.STOPPING),
         Condition.STOPPING,

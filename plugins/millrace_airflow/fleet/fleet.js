@@ -8,13 +8,25 @@
   const REFRESH_MS = 5000, SLOW_REFRESH_MS = 60000;
   const COLOURS = {
     healthy: "green", starting: "blue", stopping: "blue", outdated: "blue",
-    lagging: "orange", "input silent": "orange", stuck: "red", stale: "red",
+    lagging: "orange", degraded: "orange", "input silent": "orange", stuck: "red", stale: "red",
     dead: "red", "crash loop": "red", "given up": "red", fenced: "red",
   };
 
   const HELP = "Behind: the age of the oldest message that cannot be read in the tables yet. One batch writes"
     + " bronze, silver and quarantine, so all are as fresh. Last message: the newest that the site's broker has,"
     + " looked for every ten seconds.";
+
+  function connection(seen) {
+    if (seen.halted) return "halted";
+    return seen.reachable ? "answers" : "away";
+  }
+
+  function describeSites(card) {
+    const notes = [["away", card.sites_away], ["halted", card.sites_halted]]
+      .filter(([, sites]) => sites.length)
+      .map(([word, sites]) => `${word}: ${sites.join(", ")}`);
+    return [card.sites.length, ...notes].join(", ");
+  }
 
   // --- asking -------------------------------------------------------------------------------
 
@@ -166,7 +178,7 @@
         h(Table.Body, null, ...cards.map((card) => h(Cells, { key: card.name, values: [
           h(Link, { to: `?pipeline=${card.name}`, style: { fontWeight: 600 } }, card.name),
           h(State, { card }),
-          card.sites_away.length ? `${card.sites.length}, away: ${card.sites_away.join(", ")}` : card.sites.length,
+          describeSites(card),
           number(card.rows_per_s),
           h(Sparkline, { samples: card.history }),
           number(card.lag_records),
@@ -262,7 +274,7 @@
         "Oldest waiting", "Last message", "Last batch", "Broker"],
         rows: page.parts.map((part) => [h(Link, { to: `?site=${part.site}` }, part.site), part.topic, part.partition, number(part.position),
           number(part.end), number(part.waiting), ago(part.oldest_waiting), ago(part.newest_at),
-          ago(part.last_batch_at), part.reachable ? "answers" : "away"]) }),
+          ago(part.last_batch_at), connection(part)]) }),
       h(Section, { title: "Quarantine, by stage, since the job began", names: ["Stage", "Rows"], rows: counts(page.refused) }),
       h(Section, { title: "Rules broken", names: ["Rule", "Rows"], rows: counts(page.broken) }),
       h(Refused, { name }),
@@ -293,7 +305,7 @@
         h(Figure, { label: "Users", value: data.users.join(", ") || "-" })),
       h(Section, { title: "Read by", names: ["Pipeline", "Broker", "Last batch", "Waiting"],
         rows: data.readers.map((one) => [h(Link, { to: `?pipeline=${one.pipeline}` }, one.pipeline),
-          one.reachable ? "answers" : "away", ago(one.last_batch_at), number(one.waiting)]) }),
+          connection(one), ago(one.last_batch_at), number(one.waiting)]) }),
       h(Section, { title: "Certificates", names: ["Of", "Good until", "Days"],
         rows: Object.entries(data.certificates).map(([owner, end]) => [owner, end.slice(0, 10), number(days(end))]) }));
   }

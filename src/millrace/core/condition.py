@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -21,6 +21,7 @@ class Condition(StrEnum):
     STARTING = "starting"
     HEALTHY = "healthy"
     LAGGING = "lagging"  # too far behind, and falling back further
+    DEGRADED = "degraded"  # a site waits for a person, the others go on
     INPUT_SILENT = "input silent"  # longer without a message than the pipeline expects
     STUCK = "stuck"  # data waits, and nothing moves
     STALE = "stale"  # the process is there, and says nothing
@@ -116,6 +117,8 @@ def _complaints(seen: Observation, policy: Supervise) -> Iterator[Finding]:
         span_s = policy.stuck_after.total_seconds()
         text = f"data waits, and nothing moved for {span_s:.0f} s: {', '.join(stuck)}"
         yield Finding(Condition.STUCK, text)
+    if beat.halts:
+        yield Finding(Condition.DEGRADED, describe_halts(beat.halts))
     lag_s = beat.lag_s(seen.now)
     if lag_s > policy.max_lag.total_seconds() and trend.is_rising(lag_s):
         text = f"the oldest message waits {lag_s:.0f} s and more each minute; max_lag is exceeded"
@@ -124,6 +127,10 @@ def _complaints(seen: Observation, policy: Supervise) -> Iterator[Finding]:
     if silent:
         text = f"no message came for longer than silent_after: {', '.join(silent)}"
         yield Finding(Condition.INPUT_SILENT, text)
+
+
+def describe_halts(halts: Mapping[str, str]) -> str:
+    return "; ".join(f"site {site} halted: {reason}" for site, reason in halts.items())
 
 
 def _patience(seen: Observation, policy: Supervise) -> timedelta:

@@ -22,6 +22,7 @@ class Kind(StrEnum):
     QUALITY_FAILED = "quality failed"
     GAP_FOUND = "gap found"
     SITE_SILENT = "site silent"
+    SITE_HALTED = "site halted"
     CRASH_LOOPING = "job crash-looping"
     GIVEN_UP = "job given up"
     # Its `pipeline` is the relay.

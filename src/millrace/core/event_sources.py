@@ -24,6 +24,7 @@ _OVER = {
     Condition.HEALTHY,
     Condition.LAGGING,
     Condition.INPUT_SILENT,
+    Condition.DEGRADED,
     Condition.OUTDATED,
     Condition.STOPPED,
 }
@@ -61,10 +62,12 @@ def silences(trend: Trend | None, policy: Supervise, now: datetime) -> dict[str,
     away = trend.away_sites(now, policy.stuck_after)
     longer = format_duration(policy.silent_after) if policy.silent_after else ""
     stuck = format_duration(policy.stuck_after)
-    return {
+    found = {
         **{site: f"site {site!r} sent no message for {longer} (silent_after)" for site in quiet},
         **{site: f"the broker of site {site!r} has not answered for {stuck}" for site in away},
     }
+    # A halted site is told as such.
+    return {site: text for site, text in found.items() if site not in trend.halts()}
 
 
 def of_silences(
@@ -75,6 +78,18 @@ def of_silences(
     return tuple(
         make_event(Kind.SITE_SILENT, pipeline, at, text, site)
         for site, text in now_silent.items()
+        if site not in known
+    )
+
+
+def of_halts(
+    pipeline: str, before: Iterable[str], halts: Mapping[str, str], at: datetime
+) -> tuple[Event, ...]:
+    """One for each site that was not halted at the look before this one."""
+    known = set(before)
+    return tuple(
+        make_event(Kind.SITE_HALTED, pipeline, at, f"site {site!r} halted: {reason}", site)
+        for site, reason in halts.items()
         if site not in known
     )
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from millrace.core.condition import Condition
+from millrace.core.condition import Condition, describe_halts
 from millrace.core.heartbeat import Heartbeat, SiteBeat
 from millrace.core.journal import Journal, Note, Sample
 from millrace.core.model import Frozen
@@ -41,6 +41,7 @@ class Card(Frozen):
     runner: str
     sites: tuple[str, ...]
     sites_away: tuple[str, ...]
+    sites_halted: tuple[str, ...]
     generation: int | None
     rows_per_s: float
     lag_records: int
@@ -64,6 +65,7 @@ class SiteRow(Frozen):
     oldest_waiting: datetime | None
     newest_at: datetime | None
     reachable: bool
+    halted: str
     last_batch_at: datetime | None
 
 
@@ -99,6 +101,7 @@ def make_card(
         runner=spec.runner,
         sites=sites,
         sites_away=tuple(s.site for s in beat.sites if not s.reachable) if beat else (),
+        sites_halted=tuple(beat.halts) if beat else (),
         generation=beat.generation if beat else None,
         rows_per_s=round(beat.rows_per_s, 1) if beat and is_alive else 0.0,
         lag_records=beat.lag_records if beat else 0,
@@ -123,6 +126,9 @@ def judge(
     if silent_s > spec.supervise.stale_after.total_seconds():
         text = f"no word for {silent_s:.0f} s, neither of the job nor of its supervision"
         return Condition.UNKNOWN, text
+    if note.condition is Condition.DEGRADED and beat and beat.halts:
+        # The note is of the first site that was halted.
+        return note.condition, describe_halts(beat.halts)
     return note.condition, note.reason
 
 
@@ -156,6 +162,7 @@ def _rows(site: SiteBeat) -> list[SiteRow]:
             oldest_waiting=part.oldest_waiting,
             newest_at=part.newest_at,
             reachable=site.reachable,
+            halted=site.halted,
             last_batch_at=site.last_batch_at,
         )
         for part in site.partitions

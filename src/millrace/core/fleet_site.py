@@ -15,6 +15,8 @@ class SiteReader(Frozen):
 
     pipeline: str
     reachable: bool
+    # Why the pipeline's job halted the site; empty while it reads.
+    halted: str
     seen_at: datetime
     last_batch_at: datetime | None
     waiting: int
@@ -44,6 +46,7 @@ def make_site_page(
         SiteReader(
             pipeline=pipeline,
             reachable=site.reachable,
+            halted=site.halted,
             seen_at=beat.at,
             last_batch_at=site.last_batch_at,
             waiting=site.lag_records,

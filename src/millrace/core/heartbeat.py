@@ -60,6 +60,8 @@ class SiteBeat(Frozen):
     last_batch_at: datetime | None
     reachable: bool
     partitions: tuple[PartitionLag, ...]
+    # Why it was halted while the other sites go on; empty while it is not.
+    halted: str = ""
     # Since the job began: rows in quarantine by stage, and rows against each rule.
     refused: dict[str, int] = Field(default_factory=dict)
     broken: dict[str, int] = Field(default_factory=dict)
@@ -97,6 +99,11 @@ class Heartbeat(Frozen):
     def last_batch_at(self) -> datetime | None:
         """As the checkpoints remember it: it may be a former generation's."""
         return max((s.last_batch_at for s in self.sites if s.last_batch_at), default=None)
+
+    @property
+    def halts(self) -> dict[str, str]:
+        """The sites that wait for a person, and why; the others go on."""
+        return {site.site: site.halted for site in self.sites if site.halted}
 
     @property
     def rows_per_s(self) -> float:

@@ -67,6 +67,16 @@ def _silent(incident: Incident) -> Iterator[Step]:
         )
 
 
+def _site_halted(incident: Incident) -> Iterator[Step]:
+    for site in dict.fromkeys(event.site for event in incident.events if event.site):
+        yield Step(
+            text=f"The other sites go on. Mend what {site} was halted for: it is tried again"
+            " every ten minutes, and at once when its secret or CA file changed",
+            path=f"/plugin/fleet?site={site}",
+        )
+    yield Step(text="Its whole log", command=f"less var/log/job-{incident.pipeline}.log")
+
+
 def _loop(incident: Incident) -> Iterator[Step]:
     yield Step(
         text="Read below why it dies. A changed file is tried at once, without waiting for the"
@@ -92,6 +102,7 @@ _STEPS: dict[Kind, Callable[[Incident], Iterator[Step]]] = {
     Kind.QUALITY_FAILED: _quality,
     Kind.GAP_FOUND: _gap,
     Kind.SITE_SILENT: _silent,
+    Kind.SITE_HALTED: _site_halted,
     Kind.CRASH_LOOPING: _loop,
     Kind.GIVEN_UP: _loop,
     Kind.RELAY_HALTED: _halted,

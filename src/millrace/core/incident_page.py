@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from html import escape
 
-from millrace.core.fleet import Card, Page
+from millrace.core.fleet import Card, Page, SiteRow
 from millrace.core.html import document, table
 from millrace.core.incident import Incident
 from millrace.core.incident_advice import Step, advise
@@ -67,7 +67,7 @@ def _pipeline(page: Page) -> Iterator[str]:
     yield from table(("", ""), _figures(page.card))
     heads = ("site", "topic", "partition", "read up to", "broker's end", "waiting", "answers")
     rows = (
-        (p.site, p.topic, p.partition, p.position, p.end, p.waiting, "yes" if p.reachable else "no")
+        (p.site, p.topic, p.partition, p.position, p.end, p.waiting, _connection(p))
         for p in page.parts
     )
     yield from table(heads, rows)
@@ -76,11 +76,18 @@ def _pipeline(page: Page) -> Iterator[str]:
     yield from table(("since", "condition", "why"), notes)
 
 
+def _connection(row: SiteRow) -> str:
+    if row.halted:
+        return "halted"
+    return "yes" if row.reachable else "no"
+
+
 def _figures(card: Card) -> Iterator[Sequence[object]]:
     yield "state", f"{card.state}: {hidden(card.reason)}"
     yield "since", _at(card.since) if card.since else "never"
     yield "sites", ", ".join(card.sites)
     yield "sites that do not answer", ", ".join(card.sites_away) or "none"
+    yield "sites that are halted", ", ".join(card.sites_halted) or "none"
     yield "rows per second", card.rows_per_s
     yield "messages waiting", f"{card.lag_records}, the oldest for {card.behind_s} s"
     yield "last batch", _at(card.last_batch_at) if card.last_batch_at else "none"

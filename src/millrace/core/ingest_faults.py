@@ -12,7 +12,8 @@ class Verdict(StrEnum):
     RETRY = "retry"  # the site answers; the same once more can succeed
     FENCED = "fenced"  # a newer generation of the job took over
     LOGIN = "login"  # the site refuses the password; another may be on file by now
-    PERMANENT = "permanent"  # only a person can put it right
+    HALT = "halt"  # only a person can put it right, at this site
+    END = "end"  # only a person can put it right, and no site can go on without
 
 
 @dataclass(frozen=True)
@@ -33,13 +34,13 @@ _RULES = (
     _Rule(r"FencedError", Verdict.FENCED, "a newer generation took over"),
     _Rule(
         r"KAFKA_DATA_LOSS|OffsetOutOfRangeException",
-        Verdict.PERMANENT,
+        Verdict.HALT,
         "the broker no longer has offsets that are not in the table yet; nothing was skipped."
         " Restore the topic, or remove the site's checkpoint to go on from what is left",
     ),
     _Rule(
         r"Could not read properties from file|Could not find a 'KafkaClient' entry",
-        Verdict.PERMANENT,
+        Verdict.HALT,
         "the file with the user's secret is missing or unreadable; run 'millrace up' to make it",
     ),
     _Rule(
@@ -49,7 +50,7 @@ _RULES = (
     ),
     _Rule(
         r"services\.secretsmanager\.model\.\w+Exception|holds no JSON with username and password",
-        Verdict.PERMANENT,
+        Verdict.HALT,
         "the login cannot be read from its secret; the job's role has to be allowed"
         " secretsmanager:GetSecretValue of it and kms:Decrypt of its key",
     ),
@@ -61,22 +62,22 @@ _RULES = (
     _Rule(
         r"SslAuthenticationException|SSLHandshakeException|InvalidPathException"
         r"|Failed to load PEM SSL keystore|Failed to load SSL",
-        Verdict.PERMANENT,
+        Verdict.HALT,
         "TLS failed: the CA file does not fit the broker's certificate, or is unreadable",
     ),
     _Rule(
         r"(Topic|Group|Cluster)AuthorizationException",
-        Verdict.PERMANENT,
+        Verdict.HALT,
         "the broker's ACLs do not let the user read; run the pipeline's provision task",
     ),
     _Rule(
         r"UnsupportedVersionException",
-        Verdict.PERMANENT,
+        Verdict.HALT,
         "the broker is too old for this client",
     ),
     _Rule(
         r"No space left on device|Disk quota exceeded|File too large",
-        Verdict.PERMANENT,
+        Verdict.END,
         "there is no room left on the disk; make some, and the job goes on where it was",
     ),
     _Rule(
@@ -92,7 +93,7 @@ _RULES = (
     _Rule(
         r"StoreRefusedError|InvalidAccessKeyId|SignatureDoesNotMatch|UnknownStoreException"
         r"|java\.nio\.file\.AccessDeniedException: s3a:",
-        Verdict.PERMANENT,
+        Verdict.END,
         "the object store refuses the key, or has no such bucket",
     ),
     _Rule(
@@ -124,7 +125,7 @@ def judge(error: str) -> Fault:
         found = re.search(rule.signs, error)
         if found:
             return Fault(rule.verdict, f"{rule.reason} ({_line_around(error, found.start())})")
-    return Fault(Verdict.PERMANENT, _first_line(error))
+    return Fault(Verdict.HALT, _first_line(error))
 
 
 def _line_around(error: str, position: int) -> str:

@@ -7,14 +7,16 @@ from pathlib import Path
 
 from pydantic import Field
 
+from millrace.core.condition import Condition, describe_halts
 from millrace.core.engine import Tables
-from millrace.core.heartbeat import Heartbeat
+from millrace.core.heartbeat import Heartbeat, Phase
 from millrace.core.job import JobState, JobStatus
 from millrace.core.model import Frozen
 from millrace.core.pipeline import PipelineSpec
 from millrace.core.relay_beat import RelayBeat
 
 DOWN = "down"
+_READING = {JobState.RUNNING, Condition.DEGRADED}
 
 
 class AirflowAccess(Frozen):
@@ -101,7 +103,7 @@ def describe_pipeline(
         generation=job.generation,
         lag_records=beat.lag_records if beat else None,
         lag_s=round(beat.lag_s(now), 1) if beat else None,
-        rows_per_s=round(beat.rows_per_s, 1) if beat and state == JobState.RUNNING else 0.0,
+        rows_per_s=round(beat.rows_per_s, 1) if beat and state in _READING else 0.0,
         refused=beat.refused if beat else 0,
         last_batch_at=beat.last_batch_at if beat else None,
         tables={layer: _as_uri(one) for layer, one in tables_of(pipeline, tables).items()},
@@ -144,10 +146,14 @@ def _state(pipeline: PipelineSpec, job: JobStatus, beat: Heartbeat | None, now: 
     if beat is None or beat.generation != job.generation:
         return "starting"
     silent_s = beat.age_s(now)
-    return "silent" if silent_s > pipeline.supervise.stale_after.total_seconds() else beat.phase
+    if silent_s > pipeline.supervise.stale_after.total_seconds():
+        return "silent"
+    return Condition.DEGRADED if beat.halts and beat.phase == Phase.RUNNING else beat.phase
 
 
 def _note(job: JobStatus, beat: Heartbeat | None) -> str:
     if job.state == JobState.DEAD:
         return "ended by a signal" if job.exit_code is None else f"exit {job.exit_code}"
-    return beat.error if beat and beat.generation == job.generation else ""
+    if beat is None or beat.generation != job.generation:
+        return ""
+    return beat.error or describe_halts(beat.halts)

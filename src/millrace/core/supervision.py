@@ -41,13 +41,15 @@ class Decision:
     retry_at: datetime | None = None  # when the next start is allowed
 
 
-# What each condition asks for. A lag and a silent input are told: a restart would cure neither.
+# What each condition asks for. A lag, a halted site and a silent input are told: a restart would
+# cure none of them.
 _REACTIONS = {
     Condition.UNKNOWN: Action.KEEP,
     Condition.STOPPING: Action.KEEP,
     Condition.STARTING: Action.KEEP,
     Condition.HEALTHY: Action.KEEP,
     Condition.LAGGING: Action.KEEP,
+    Condition.DEGRADED: Action.KEEP,
     Condition.INPUT_SILENT: Action.KEEP,
     Condition.OUTDATED: Action.REPLACE,
     Condition.ABSENT: Action.START,

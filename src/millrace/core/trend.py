@@ -17,12 +17,14 @@ _SAMPLES = 7
 class SiteTrend(Frozen):
     position: int
     end: int
-    # When it last read on, or had nothing to read, or its broker was away.
+    # When it last read on, or had nothing to read, or was halted, or its broker was away.
     moved_at: datetime
     # When its broker last had something new.
     heard_at: datetime
     # When its broker last answered.
     answered_at: datetime
+    # Why it was halted; empty while it is not.
+    halted: str = ""
 
 
 class Trend(Frozen):
@@ -39,6 +41,9 @@ class Trend(Frozen):
 
     def away_sites(self, now: datetime, after: timedelta) -> tuple[str, ...]:
         return tuple(name for name, site in self.sites.items() if now - site.answered_at > after)
+
+    def halts(self) -> dict[str, str]:
+        return {name: site.halted for name, site in self.sites.items() if site.halted}
 
     def is_rising(self, lag_s: float) -> bool:
         """Over a minute; until one is seen nobody knows."""
@@ -60,14 +65,23 @@ def _follow_site(before: SiteTrend | None, site: SiteBeat, now: datetime) -> Sit
     position = sum(part.position for part in site.partitions)
     end = sum(part.end for part in site.partitions)
     if before is None:
-        return SiteTrend(position=position, end=end, moved_at=now, heard_at=now, answered_at=now)
-    has_moved = position != before.position or not site.lag_records or not site.reachable
+        return SiteTrend(
+            position=position,
+            end=end,
+            moved_at=now,
+            heard_at=now,
+            answered_at=now,
+            halted=site.halted,
+        )
+    has_moved = position != before.position or not site.lag_records
+    has_moved = has_moved or bool(site.halted) or not site.reachable
     return SiteTrend(
         position=position,
         end=end,
         moved_at=now if has_moved else before.moved_at,
         heard_at=now if end != before.end else before.heard_at,
         answered_at=now if site.reachable else before.answered_at,
+        halted=site.halted,
     )
 
 
