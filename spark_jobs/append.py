@@ -36,6 +36,12 @@ def append_once(rows: DataFrame, table: str, batch: Batch) -> int | None:
     return None if count == _HELD else count
 
 
+def append_by_delta(rows: DataFrame, table: str, batch: Batch) -> None:
+    """By nothing but Delta's documented options; nothing where the table holds the batch."""
+    once = {"txnAppId": batch.writer, "txnVersion": str(batch.number)}
+    rows.write.format("delta").mode("append").options(**once).save(table)
+
+
 def holds(spark: SparkSession, table: str, batch: Batch) -> bool:
     java = jvm(spark).millrace.delta.AppendOnce
     return bool(java.holds(java_session(spark), table, *batch))

@@ -114,7 +114,16 @@ def _site_query(
     checkpoint = Checkpoint(site.checkpoint, job.engine.bucket)
     kept = TwinFiles(objects_at(site.checkpoint, job.engine.bucket))
     memory = TwinMemory(kept, lambda span: lately_seen(session, job.tables.bronze, span))
-    sink = BatchSink(site.site, job.tables, job.refine, checkpoint, fence, memory, watch.tally)
+    sink = BatchSink(
+        site=site.site,
+        tables=job.tables,
+        refine=job.refine,
+        checkpoint=checkpoint,
+        fence=fence,
+        twins=memory,
+        tally=watch.tally,
+        by_delta=job.engine.parts.writer == "delta",
+    )
 
     def begin() -> StreamingQuery:
         is_new = checkpoint.last_planned() < 0

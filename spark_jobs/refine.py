@@ -60,10 +60,19 @@ def with_verdicts(judged: DataFrame, spec: RefineSpec) -> DataFrame:
             "reasons": f.when(~accepted, reasons(spec)),
         }
     )
+    return whole.observe("verdicts", *_verdict_counts(spec))
+
+
+def count_verdicts(judged: DataFrame, spec: RefineSpec) -> dict[str, int]:
+    """The same counts, by a pass over the rows that is made for nothing else."""
+    (counts,) = judged.agg(*_verdict_counts(spec)).collect()
+    return dict(counts.asDict())
+
+
+def _verdict_counts(spec: RefineSpec) -> list[Column]:
     stages = {stage_key(stage): f.col(_STAGE) == stage for stage in STAGES}
     rules = {rule_key(rule.id): _bit(_BROKEN, n) for n, rule in enumerate(spec.rules)}
-    counts = [f.count(f.when(found, 1)).alias(key) for key, found in (stages | rules).items()]
-    return whole.observe("verdicts", *counts)
+    return [f.count(f.when(found, 1)).alias(key) for key, found in (stages | rules).items()]
 
 
 def outputs(tables: Tables, spec: RefineSpec) -> tuple[Output, Output, Output]:

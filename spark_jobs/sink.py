@@ -22,8 +22,23 @@ from millrace.core.store import Bucket
 from millrace.core.tally import Tally
 from millrace.state.checkpoint import Checkpoint
 from millrace.state.generations import latest
-from spark_jobs.append import Batch, Output, append_once, holds, while_tables_change, write
-from spark_jobs.refine import outputs, refine, refused_rows, silver_rows, with_verdicts
+from spark_jobs.append import (
+    Batch,
+    Output,
+    append_by_delta,
+    append_once,
+    holds,
+    while_tables_change,
+    write,
+)
+from spark_jobs.refine import (
+    count_verdicts,
+    outputs,
+    refine,
+    refused_rows,
+    silver_rows,
+    with_verdicts,
+)
 from spark_jobs.rows import bronze_rows
 from spark_jobs.twins import TwinMemory, Twins, in_order, seen_in
 
@@ -60,6 +75,8 @@ class BatchSink:
     fence: Fence
     twins: TwinMemory
     tally: Tally = field(default_factory=Tally)
+    # By Delta's own writer alone, table after table, each from the rows that bronze has by then.
+    by_delta: bool = False
 
     def __call__(self, records: DataFrame, batch_id: int) -> None:
         while_tables_change(lambda: self._once(records, batch_id))
@@ -68,9 +85,13 @@ class BatchSink:
         self.fence.check()
         batch = Batch(self.checkpoint.query_id(), batch_id)
         span = self._span(batch_id)
-        if not holds(records.sparkSession, self.tables.bronze, batch):
+        if self.by_delta:
+            rows = bronze_rows(records, self.site).coalesce(_file_count(span))
+            append_by_delta(rows, self.tables.bronze, batch)
+        elif not holds(records.sparkSession, self.tables.bronze, batch):
             self._write(bronze_rows(records, self.site), span, batch)
-        elif self.refine:
+            return
+        if self.refine:
             held = read_span(records.sparkSession, self.tables.bronze, span)
             self._go_on(held, self.refine, span, batch)
 
@@ -98,9 +119,11 @@ class BatchSink:
         def marked() -> DataFrame:
             return Twins(rows.sparkSession, before).marked(rows)
 
-        append_once(silver_rows(refine(marked(), spec), spec), self.tables.silver, batch)
-        append_once(self._left_over(marked(), spec, span), self.tables.quarantine, batch)
+        append = append_by_delta if self.by_delta else append_once
+        append(silver_rows(refine(marked(), spec), spec), self.tables.silver, batch)
+        append(self._left_over(marked(), spec, span), self.tables.quarantine, batch)
         self.twins.keep(batch.number, seen_in(rows, before))
+        self.tally.add(count_verdicts(refine(marked(), spec), spec))
 
     def _left_over(self, marked: DataFrame, spec: RefineSpec, span: Span) -> DataFrame:
         """What silver did not take, whatever the rules say today."""

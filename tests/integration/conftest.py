@@ -14,6 +14,7 @@ import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
+from millrace.core.engine import EngineParts
 from millrace.core.job import plan_ingest
 from millrace.core.kafka_client import admin_settings, librdkafka_settings
 from millrace.core.layout import Layout
@@ -243,16 +244,37 @@ class NewDriver(Protocol):
     ) -> IngestDriver: ...
 
 
+OWN_PARTS, THEIR_PARTS = EngineParts(), EngineParts(reader="spark", writer="delta")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Tests marked `engines` run with each reader and writer: always, or with `--full` alone."""
+    mark = metafunc.definition.get_closest_marker("engines")
+    if mark is None or "engine_parts" not in metafunc.fixturenames:
+        return
+    if mark.kwargs.get("always") or metafunc.config.getoption("--full"):
+        ids = ["own parts", "parts of Spark and Delta"]
+        metafunc.parametrize("engine_parts", [OWN_PARTS, THEIR_PARTS], ids=ids, indirect=True)
+
+
 @pytest.fixture
-def new_driver(site: RunningSite) -> Iterator[NewDriver]:
+def engine_parts(request: pytest.FixtureRequest) -> EngineParts:
+    parts: EngineParts = getattr(request, "param", OWN_PARTS)
+    return parts
+
+
+@pytest.fixture
+def new_driver(site: RunningSite, engine_parts: EngineParts) -> Iterator[NewDriver]:
     made: list[IngestDriver] = []
 
     def make(
         name: str, bucket: Bucket | None = None, refine: RefineSpec | None = None
     ) -> IngestDriver:
+        if engine_parts != OWN_PARTS:
+            name = f"{name}-{engine_parts.writer}"
         site.add_topic(name)
         pipeline = TEMPERATURE.model_copy(update={"name": name, "topics": (name,), "table": name})
-        layout = replace(site.layout, bucket=bucket)
+        layout = replace(site.layout, bucket=bucket, engine=engine_parts)
         job = plan_ingest(pipeline, [site.spec], layout, refine)
         job = job.model_copy(update={"trigger_s": 0.5})
         ensure_bronze(job.tables.bronze, bucket)

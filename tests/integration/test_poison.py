@@ -21,6 +21,7 @@ from tests.integration.conftest import NewDriver, RunningSite
 from tests.integration.ingest_driver import START_TIMEOUT_S, IngestDriver
 from tests.support import wait_until
 
+pytestmark = pytest.mark.engines
 COLUMNS = (
     Column(name="n", type="bigint", path=("n",), required=True),
     Column(name="at", type="timestamp", path=("at",), required=False),
@@ -48,13 +49,13 @@ def test_poisoned_messages_are_set_aside_and_the_rest_goes_on(
 ) -> None:
     driver = new_driver("poison", refine=RefineSpec(format="json", columns=COLUMNS))
     give_memory(driver, "2g")
-    take_large_messages(site, "poison")
+    take_large_messages(site, driver.job.pipeline)
     driver.start()
-    send(site, "poison", good(0), *POISON.items(), good(1))
+    send(site, driver.job.pipeline, good(0), *POISON.items(), good(1))
     wait_until(lambda: keys_in(driver, "silver")[b"good"] == 2, START_TIMEOUT_S)
     # Quarantine's commit follows silver's.
     wait_until(lambda: keys_in(driver, "quarantine") == Counter(POISON.keys()))
-    send(site, "poison", good(2))
+    send(site, driver.job.pipeline, good(2))
     wait_until(lambda: keys_in(driver, "silver")[b"good"] == 3, START_TIMEOUT_S)
     assert keys_in(driver, "bronze") == Counter({**dict.fromkeys(POISON, 1), b"good": 3})
     assert driver.is_running()
@@ -75,8 +76,8 @@ def test_a_message_too_large_for_the_job_s_memory_ends_it_which_says_so(
 ) -> None:
     driver = new_driver("too-large", refine=RefineSpec(format="json", columns=COLUMNS))
     give_memory(driver, "512m")
-    take_large_messages(site, "too-large")
-    send(site, "too-large", (b"huge", POISON[b"huge"]))
+    take_large_messages(site, driver.job.pipeline)
+    send(site, driver.job.pipeline, (b"huge", POISON[b"huge"]))
     driver.start()
     assert driver.wait(START_TIMEOUT_S) == OUT_OF_MEMORY
     assert keys_in(driver, "bronze") == Counter()

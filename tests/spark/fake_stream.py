@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import zip_longest
 from pathlib import Path
@@ -48,6 +48,7 @@ class FakeStream:
     home: Path
     batches: int = 0
     end: int = 0
+    by_delta: bool = False
     _stopped: threading.Event = field(default_factory=threading.Event)
 
     def __post_init__(self) -> None:
@@ -100,7 +101,8 @@ class FakeStream:
         fence = Fence(self.home / "generations", 1)
         files = TwinFiles(FolderObjects(Path(self.checkpoint)))
         memory = TwinMemory(files, lambda span: lately_seen(self.spark, self.tables.bronze, span))
-        return BatchSink("plant-a", self.tables, LENIENT, checkpoint, fence, memory)
+        sink = BatchSink("plant-a", self.tables, LENIENT, checkpoint, fence, memory)
+        return replace(sink, by_delta=self.by_delta)
 
     def __enter__(self) -> FakeStream:
         """Batch after batch, in a thread of its own."""

@@ -18,7 +18,8 @@ from millrace.core.refine import RefineSpec, Rule
 from millrace.state.checkpoint import Checkpoint
 from millrace.state.objects import FolderObjects
 from millrace.state.twin_files import TwinFiles
-from spark_jobs.append import Batch, Written
+from spark_jobs import sink
+from spark_jobs.append import Batch, Written, append_by_delta
 from spark_jobs.refined_tables import ensure_refined_tables
 from spark_jobs.sink import BatchSink, Fence
 from spark_jobs.twins import TwinMemory
@@ -35,9 +36,9 @@ class CrashError(Exception):
     pass
 
 
-@pytest.fixture
-def batch(spark: SparkSession, tmp_path: Path) -> BatchSink:
-    """The first batch of a new checkpoint: offsets 0 to 9 of one partition."""
+@pytest.fixture(params=["millrace", "delta"])
+def batch(spark: SparkSession, tmp_path: Path, request: pytest.FixtureRequest) -> BatchSink:
+    """The first batch of a new checkpoint: offsets 0 to 9 of one partition. By each writer."""
     tables = Tables(**{layer: str(tmp_path / layer) for layer in Tables.model_fields})
     make_empty(Path(tables.bronze), spark)
     ensure_refined_tables(spark, tables, SPEC)
@@ -49,7 +50,8 @@ def batch(spark: SparkSession, tmp_path: Path) -> BatchSink:
     (tmp_path / "generations" / "1").touch()
     fence = Fence(tmp_path / "generations", 1)
     memory = TwinMemory(TwinFiles(FolderObjects(folder)))
-    return BatchSink("plant-a", tables, SPEC, Checkpoint(folder), fence, memory)
+    made = BatchSink("plant-a", tables, SPEC, Checkpoint(folder), fence, memory)
+    return replace(made, by_delta=request.param == "delta")
 
 
 @pytest.fixture
@@ -61,6 +63,7 @@ def records(spark: SparkSession) -> DataFrame:
 
 
 def crash_at(monkeypatch: pytest.MonkeyPatch, table: str) -> None:
+    """Before the table is told of the batch, whichever writer does it."""
     commit = Written.commit
 
     def crash(written: Written, to: str, batch: Batch) -> None:
@@ -68,7 +71,13 @@ def crash_at(monkeypatch: pytest.MonkeyPatch, table: str) -> None:
             raise CrashError
         commit(written, to, batch)
 
+    def crash_by_delta(rows: DataFrame, to: str, batch: Batch) -> None:
+        if to == table:
+            raise CrashError
+        append_by_delta(rows, to, batch)
+
     monkeypatch.setattr(Written, "commit", crash)
+    monkeypatch.setattr(sink, "append_by_delta", crash_by_delta)
 
 
 def contents(spark: SparkSession, tables: Tables) -> Where:
@@ -141,6 +150,24 @@ def test_other_rules_after_a_crash_neither_lose_nor_double_a_row(
     assert contents(spark, batch.tables) == WHOLE
 
 
+@pytest.mark.parametrize("other", [True, False], ids=["to the other", "and back"])
+def test_a_batch_may_be_finished_by_the_other_writer(
+    batch: BatchSink,
+    records: DataFrame,
+    spark: SparkSession,
+    monkeypatch: pytest.MonkeyPatch,
+    other: bool,
+) -> None:
+    with monkeypatch.context() as patch:
+        crash_at(patch, batch.tables.silver)
+        with pytest.raises(CrashError):
+            batch(records, 0)
+    replace(batch, by_delta=batch.by_delta != other)(records, 0)
+    batch(records, 0)
+    assert contents(spark, batch.tables) == WHOLE
+
+
+@pytest.mark.parametrize("batch", ["millrace"], indirect=True)
 def test_a_batch_of_good_rows_makes_no_commit_in_quarantine(
     batch: BatchSink, records: DataFrame, spark: SparkSession
 ) -> None:

@@ -69,6 +69,14 @@ def test_what_came_before_is_refused_by_name(
     assert reasons == [["twin: its producer's number came before"]] * len(expected)
 
 
+def test_delta_s_own_writer_refuses_the_same(spark: SparkSession, tmp_path: Path) -> None:
+    stream = FakeStream(spark, tmp_path, by_delta=True)
+    for numbers in ([0, 1, 1], [1, 2], [0, 3]):
+        stream.batch(len(numbers), headers=numbered(*numbers))
+    assert twins(stream) == [2, 3, 5]
+    assert both(stream) == stream.offsets("bronze") == list(range(stream.end))
+
+
 def test_another_epoch_another_producer_and_none_are_no_twins(stream: FakeStream) -> None:
     strange = [*numbered(1), *numbered(1, epoch=8), *numbered(1, producer="plant-a/web/t")]
     broken = [[(PRODUCER, b"p"), (EPOCH, b"x"), (SEQUENCE, b"1")]] * 2

@@ -30,13 +30,14 @@ JVM_OPTIONS = (
 
 
 class EngineParts(Frozen):
-    """What a job works with: Millrace's own reader of Kafka, or the reader that Spark brings.
+    """Millrace's own reader of Kafka and writer of tables, or those that Spark and Delta bring.
 
-    Millrace's own is quicker and uses internals of Spark. The other is the way back where a new
-    version, or a managed Spark, has other internals; what is promised stays the same.
+    The own parts are quicker and use internals of Spark and Delta. The others are the way back
+    where a new version, or a managed Spark, has other internals; the promises stay the same.
     """
 
     reader: Literal["millrace", "spark"] = "millrace"
+    writer: Literal["millrace", "delta"] = "millrace"
 
 
 class EngineSpec(Frozen):
