@@ -176,6 +176,7 @@ def test_a_batch_of_good_rows_makes_no_commit_in_quarantine(
     assert [file.stem[-1] for file in log.glob("*.json")] == ["0"]
 
 
+@pytest.mark.parametrize("batch", ["millrace"], indirect=True)
 @pytest.mark.parametrize("layer", ["bronze", "silver", "quarantine"])
 def test_a_table_that_changes_beneath_a_batch_gets_it_all_the_same(
     batch: BatchSink,
