@@ -61,6 +61,8 @@ class RunningGateway:
     process: subprocess.Popen[bytes] | None = None
     _starts: int = 0
     environment: dict[str, str] = field(default_factory=dict)
+    # How many open files its process may have; None: as many as ours.
+    open_files: int | None = None
 
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -97,8 +99,11 @@ class RunningGateway:
 
     def start(self) -> None:
         with (self.folder / "log").open("ab") as log:
+            few = self.open_files
+            limit = ["prlimit", f"--nofile={few}:{few}"] if few else []
+            program = [str(CHECKOUT / ".venv/bin/millrace"), "gateway", "run"]
             self.process = subprocess.Popen(
-                [CHECKOUT / ".venv/bin/millrace", "gateway", "run", self.folder / "gateway.yaml"],
+                [*limit, *program, str(self.folder / "gateway.yaml")],
                 env={**os.environ, **self.environment},
                 stdout=log,
                 stderr=subprocess.STDOUT,

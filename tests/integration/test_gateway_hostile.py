@@ -15,7 +15,15 @@ from pathlib import Path
 import pytest
 
 from tests.integration.conftest import RunningSite
-from tests.integration.gateways import LINES, Feeder, NewGateway, RunningGateway, readings
+from tests.integration.gateways import (
+    BIG,
+    LINES,
+    SMALL,
+    Feeder,
+    NewGateway,
+    RunningGateway,
+    readings,
+)
 from tests.support import wait_until
 
 COUNT = 10_000
@@ -107,6 +115,41 @@ def test_who_begins_a_message_and_does_not_end_it_makes_room_for_others(
 
     assert feeder.reconnects > 0
     wait_until(lambda: good_numbers(site, "hostile-slow") == list(range(1_000)))
+
+
+def test_connections_leave_handles_for_the_disk_and_the_broker(
+    site: RunningSite, new_gateway: NewGateway
+) -> None:
+    """As many clients as want to, across changes of the spool's segment."""
+    site.add_topic("hostile-handles", partitions=1)
+    gateway = new_gateway({**LINES, **SMALL, "topic": "hostile-handles"})
+    gateway.stop()
+    gateway.open_files = 256
+    gateway.start()
+    feeder = Feeder(gateway, "plc", BIG)
+    device = gateway.device_at()
+    device.send(BIG[:1])
+    device.answers(1)
+    idle = [one for one in (connected(gateway) for _ in range(300)) if one]
+    assert gateway.process
+    assert len(list(Path(f"/proc/{gateway.process.pid}/fd").iterdir())) < 256
+    device.send(BIG[1:])
+    device.answers(len(BIG) - 1)
+    wait_until(lambda: len(good_numbers(site, "hostile-handles")) == len(BIG))
+    assert len(idle) > 200, "most of them wait for a handshake that nobody answers"
+    for one in idle:
+        one.close()
+    feeder.start()
+    feeder.finish(60)
+    assert "open files suffice for" in gateway.log
+    assert gateway.process.poll() is None
+
+
+def connected(gateway: RunningGateway) -> socket.socket | None:
+    try:
+        return socket.create_connection(("127.0.0.1", gateway.port), 10)
+    except ConnectionResetError:
+        return None
 
 
 def test_a_broker_that_stands_still_is_told_of_soon_and_given_up(

@@ -9,7 +9,8 @@ from millrace.core.size import format_size
 
 _HEADS = (
     *("input", "where", "connections", "taken/s", "delivered/s", "waiting", "oldest"),
-    *("drained in", "spool", "refused", "malformed", "dead letters"),
+    *("drained in", "spool", "refused", "malformed", "known", "connections refused, cut"),
+    "dead letters",
 )
 
 
@@ -36,6 +37,8 @@ def _row(one: InputState) -> str:
         f"{format_size(one.spool_bytes)} of {format_size(one.spool_limit_bytes)}",
         f"{one.refused:,}",
         f"{one.malformed:,}",
+        f"{one.known:,}",
+        f"{one.connections_refused:,}, {one.connections_cut:,}",
         f"{one.dead_letters:,}",
     )
     return "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"

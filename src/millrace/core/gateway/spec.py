@@ -38,6 +38,7 @@ class StatusSpec(Frozen):
     key: Path | None = None
     # A file (0600) whose lines are the tokens that are taken, each also as any user's password.
     token: Path
+    max_connections: Annotated[int, Field(ge=1, le=10_000)] = 100
 
     @property
     def host_port(self) -> tuple[str, int]:

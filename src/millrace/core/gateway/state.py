@@ -7,6 +7,7 @@ from pydantic import computed_field
 from millrace.core.model import Frozen
 
 _ANSWERS_WITHIN_S = 5.0
+_NAMES_TOLD = 5
 
 
 def describe_silence(silent_s: float) -> str:
@@ -25,6 +26,14 @@ class InputState(Frozen):
     delivered: int
     refused: int
     malformed: int
+    # Safe already when they came.
+    known: int
+    # How often two devices used one name at once, and which names these were lately.
+    name_conflicts: int
+    contested: tuple[str, ...] = ()
+    connections_refused: int
+    connections_cut: int
+    samples_passed_over: int
     dropped: int
     dead_letters: int
     damaged_bytes: int
@@ -76,7 +85,11 @@ class GatewayState(Frozen):
         for one in self.inputs:
             if one.obstacle:
                 found.append(f"{one.name}: {one.obstacle}")
+            if one.contested:
+                names = ", ".join(one.contested[-_NAMES_TOLD:])
+                found.append(f"{one.name}: two devices use one name at once: {names}")
             for count, what in (
+                (one.samples_passed_over, "samples that no rule had room for"),
                 (one.dead_letters, "dead letters"),
                 (one.dropped, "messages dropped for want of room"),
                 (one.damaged_bytes, "bytes of the spool damaged"),

@@ -58,7 +58,7 @@ class Committer(threading.Thread):
         self._changed = threading.Condition()
         self._ends = False
         self.queued_bytes = 0
-        self.kept = self.refused = 0
+        self.kept = self.refused = self.known = 0
         # Why nothing is taken by now; empty: it is.
         self.obstacle = ""
         self.failure: BaseException | None = None
@@ -122,7 +122,9 @@ class Committer(threading.Thread):
                     return None
                 continue
             self.obstacle = ""
-            self.kept += sum(isinstance(entry, Record) for entry in kept)
+            fresh = sum(isinstance(entry, Record) for entry in kept)
+            self.kept += fresh
+            self.known += kept.count(Unkept.KNOWN) if fresh < len(kept) else 0
             # Who sends too early sends again; these are gone for good.
             self.refused += kept.count(Unkept.TOO_OLD)
             return kept

@@ -21,6 +21,7 @@ from millrace.edge.gateway.data_folder import hold
 from millrace.edge.gateway.delivery import Delivery
 from millrace.edge.gateway.intake import Intake
 from millrace.edge.gateway.link import Link
+from millrace.edge.gateway.listener import Handles
 from millrace.edge.gateway.routing import Router
 from millrace.edge.gateway.rules_desk import RulesDesk
 from millrace.edge.gateway.server import server_of
@@ -45,6 +46,8 @@ class Gateway:
         # Before anything in it is opened.
         self._hold = hold(spec.data)
         self._loop = asyncio.get_running_loop()
+        # An input's spool each, that of events, that of outcomes.
+        self._handles = Handles(len(spec.inputs) + 2)
         self.commands = (
             CommandLine(spec, self._tell, self._wake_urgent) if spec.takes_commands else None
         )
@@ -54,8 +57,11 @@ class Gateway:
         self.delivery = self._make_delivery()
         self.urgent = self._make_urgent_delivery()
         look = self.commands.look if self.commands else None
-        self._sight = Sight(spec.site, self.lines, self.deliveries, look)
-        self._status = StatusServer(spec.status, self._sight.look) if spec.status else None
+        self._sight = Sight(spec.site, self.lines, self.deliveries, self.desk, look)
+        self._status = (
+            StatusServer(spec.status, self._sight.look, self._handles) if spec.status else None
+        )
+        self._handles.say_if_short()
 
     @property
     def deliveries(self) -> list[Delivery]:
@@ -119,7 +125,8 @@ class Gateway:
         intake = Intake(Router(spec.topic, spec.key), committer)
         courier = Courier(self.spec.site, spec.name, spool, folder)
         commander = self.commands.commander if self.commands else None
-        return Line(spec, committer, intake, courier, server_of(spec, intake, commander))
+        server = server_of(spec, intake, self._handles, commander)
+        return Line(spec, committer, intake, courier, server)
 
     def _make_delivery(self) -> Delivery:
         couriers = [line.courier for line in self.lines]

@@ -1,7 +1,8 @@
 """Messages by HTTPS: `POST /messages`, one as the body, or many as lines of NDJSON.
 
 The answer comes when all of them are safe. With `Idempotency-Key`, a request that is sent again is
-known, and what it had made safe before it was cut short is not kept twice.
+known, and what it had made safe before it was cut short is not kept twice. A key is its client's
+own: of its certificate, of its token, or of all that have neither.
 """
 
 from __future__ import annotations
@@ -12,31 +13,40 @@ import re
 from aiohttp import web
 
 from millrace.core.gateway.framing import Lines
+from millrace.core.gateway.greeting import owner_of
 from millrace.core.gateway.inputs import HttpInput
 from millrace.core.gateway.ledger import Entry, are_safe
 from millrace.core.gateway.records import Record
+from millrace.core.gateway.requests import request_origin
 from millrace.edge.gateway.committer import Batch, Outcome
 from millrace.edge.gateway.https import HttpsServer
 from millrace.edge.gateway.intake import Intake
+from millrace.edge.gateway.listener import Handles
 from millrace.edge.gateway.settings import ServerTls
-from millrace.edge.gateway.tokens import Tokens
+from millrace.edge.gateway.tokens import Tokens, shown_in
 
 _KEY = re.compile(r"[\x21-\x7e]{1,200}")
 _BODY_S = 30.0
+# What all requests of an input may have begun and not ended.
+_BEGUN_BYTES = 64 << 20
 _CROWDED_S = 0.05
 _MANY = ("application/x-ndjson", "application/jsonl")
 
 
 class HttpServer:
-    def __init__(self, spec: HttpInput, intake: Intake) -> None:
+    def __init__(self, spec: HttpInput, intake: Intake, handles: Handles) -> None:
         self._spec = spec
         self._intake = intake
         self._tls = ServerTls(spec.tls) if spec.tls else None
         self._tokens = Tokens(spec.tokens) if spec.tokens else None
+        self._most_bytes = spec.spool.segment // 4
+        self._begun_bytes = 0
         self._server = HttpsServer(
             f"input {spec.name!r}",
             [web.post("/messages", self._post)],
-            most_bytes=spec.spool.segment // 4,
+            most_bytes=self._most_bytes,
+            most_connections=spec.max_connections,
+            handles=handles,
             tokens=self._tokens,
             tls=self._tls.context if self._tls else None,
         )
@@ -46,16 +56,21 @@ class HttpServer:
 
     @property
     def connection_count(self) -> int:
-        return self._server.connection_count
+        return self._server.listener.count
+
+    @property
+    def refused_connections(self) -> int:
+        return self._server.listener.refused
 
     def look_after(self) -> None:
+        self._server.listener.look_after()
         if self._tls:
             self._tls.renew()
         if self._tokens:
             self._tokens.renew()
 
     async def stop_listening(self) -> None:
-        await self._server.stop_listening()
+        self._server.listener.stop()
 
     async def end(self) -> None:
         await self._server.end()
@@ -67,20 +82,40 @@ class HttpServer:
         await self._wait_until_calm()
         try:
             async with asyncio.timeout(_BODY_S):
-                body = await request.read()
+                body = await self._read(request)
         except TimeoutError:
             self._intake.malformed += 1
             return _error(408, f"the request did not end within {_BODY_S:.0f} s")
+        except web.RequestPayloadError:
+            self._intake.malformed += 1
+            return _error(400, "the request's body is not as its headers say")
+        if body is None:
+            self._intake.cut += 1
+            return _busy("too many requests have begun and not ended")
         messages = self._messages(body, request.content_type)
         if None in messages:
             self._intake.malformed += 1
             return _error(413, f"a message is longer than {self._spec.max_message} bytes")
         if not messages:
             return _error(400, "there is no message in the request")
-        outcome = await self._keep([one for one in messages if one is not None], key)
-        if outcome is None:
-            return _error(503, "there is no room; try again later", {"Retry-After": "5"})
-        return _safe(outcome)
+        origin = request_origin(_client_of(request), key, body) if key else b""
+        outcome = await self._keep([one for one in messages if one is not None], origin)
+        return _busy("there is no room") if outcome is None else _safe(outcome)
+
+    async def _read(self, request: web.Request) -> bytes | None:
+        """None: together, all that have begun are more than may be in memory."""
+        body = bytearray()
+        try:
+            async for chunk in request.content.iter_any():
+                body += chunk
+                self._begun_bytes += len(chunk)
+                if len(body) > self._most_bytes:
+                    raise web.HTTPRequestEntityTooLarge(self._most_bytes, len(body))
+                if self._begun_bytes > _BEGUN_BYTES:
+                    return None
+        finally:
+            self._begun_bytes -= len(body)
+        return bytes(body)
 
     def _messages(self, body: bytes, kind: str) -> list[bytes | None]:
         if kind in _MANY:
@@ -95,7 +130,7 @@ class HttpServer:
         while self._intake.is_crowded:  # noqa: ASYNC110 - another thread makes it calm
             await asyncio.sleep(_CROWDED_S)
 
-    async def _keep(self, messages: list[bytes], key: str) -> list[Entry] | None:
+    async def _keep(self, messages: list[bytes], origin: bytes) -> list[Entry] | None:
         """All of them are safe, or it is None and the whole request is to be sent again."""
         done: asyncio.Future[list[Entry] | None] = asyncio.get_running_loop().create_future()
         entries: list[Entry] = []
@@ -109,7 +144,7 @@ class HttpServer:
             elif len(entries) == len(messages):
                 done.set_result(entries)
 
-        self._intake.take(messages, answer, b"key/" + key.encode() if key else b"", 1)
+        self._intake.take(messages, answer, origin, 1)
         return await done
 
 
@@ -119,6 +154,16 @@ def _safe(entries: list[Entry]) -> web.Response:
     if numbers:
         said |= {"first": numbers[0], "last": numbers[-1]}
     return web.json_response(said)
+
+
+def _client_of(request: web.Request) -> str:
+    certificate = request.transport.get_extra_info("peercert") if request.transport else None
+    token = shown_in(request.headers.get("Authorization"))
+    return f"{owner_of(certificate)}\0{token.decode(errors='surrogateescape')}"
+
+
+def _busy(reason: str) -> web.Response:
+    return _error(503, f"{reason}; try again later", {"Retry-After": "5"})
 
 
 def _error(status: int, reason: str, headers: dict[str, str] | None = None) -> web.Response:

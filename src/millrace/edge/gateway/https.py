@@ -7,11 +7,13 @@ from collections.abc import Awaitable, Callable
 
 from aiohttp import web
 
-from millrace.core.errors import MillraceError
+from millrace.edge.gateway.listener import Handles, Listener
 from millrace.edge.gateway.tokens import Tokens
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 _CLOSE_S = 5.0
+# Of a connection without a whole request on it: before the first, and between two.
+_IDLE_S = 20.0
 _ASKS = {"WWW-Authenticate": 'Basic realm="millrace gateway", Bearer'}
 
 
@@ -24,42 +26,37 @@ class HttpsServer:
         routes: list[web.RouteDef],
         *,
         most_bytes: int,
+        most_connections: int,
+        handles: Handles,
         tokens: Tokens | None,
         tls: ssl.SSLContext | None,
     ) -> None:
-        self._what = what
         self._tokens = tokens
-        self._tls = tls
         app = web.Application(client_max_size=most_bytes, middlewares=[self._check])
         app.add_routes(routes)
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=_CLOSE_S)
-        self._site: web.TCPSite | None = None
+        self._runner = web.AppRunner(
+            app, access_log=None, shutdown_timeout=_CLOSE_S, keepalive_timeout=_IDLE_S
+        )
+        self.listener = Listener(
+            what, self._protocol, most=most_connections, handles=handles, tls=tls
+        )
 
     async def start(self, host: str, port: int) -> None:
         await self._runner.setup()
-        self._site = web.TCPSite(self._runner, host, port, ssl_context=self._tls)
-        try:
-            await self._site.start()
-        except OSError as error:
-            problem = f"{self._what}: listen={host}:{port}: {error.strerror}"
-            raise MillraceError(f"{problem}; who has this address?") from error
-
-    @property
-    def connection_count(self) -> int:
-        return len(self._runner.server.connections) if self._runner.server else 0
-
-    async def stop_listening(self) -> None:
-        if self._site:
-            await self._site.stop()
+        await self.listener.start(host, port)
 
     async def end(self) -> None:
         await self._runner.cleanup()
 
+    def _protocol(self) -> web.RequestHandler:
+        if self._runner.server is None:
+            raise ConnectionAbortedError("it has ended")
+        return self._runner.server()
+
     @web.middleware
     async def _check(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         if self._tokens and not self._tokens.admit(request.headers.get("Authorization")):
-            asks = {"WWW-Authenticate": 'Basic realm="millrace gateway", Bearer'}
             return web.json_response(
-                {"error": "no token, or a wrong one"}, status=401, headers=asks
+                {"error": "no token, or a wrong one"}, status=401, headers=_ASKS
             )
         return await handler(request)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from millrace.core.gateway.contested import Contested
 from millrace.core.gateway.records import Draft
 from millrace.edge.gateway.committer import Answer, Batch, Committer
 from millrace.edge.gateway.routing import Router
@@ -22,6 +23,9 @@ class Intake:
         self.taken = self.taken_bytes = 0
         # Of what was no message: too long, cut short.
         self.malformed = 0
+        # Of connections that were ended for what they held: answers not read, messages not ended.
+        self.cut = 0
+        self.contested = Contested()
         # Of what did not come as far as the spool.
         self.refused = 0
         # Why nothing comes in; empty: it may.

@@ -39,6 +39,10 @@ class MqttServer:
     def connection_count(self) -> int:
         return int(self.client.is_connected)
 
+    @property
+    def refused_connections(self) -> int:
+        return 0
+
     def look_after(self) -> None:
         self.client.look_after()
         self._intake.obstacle = self.client.obstacle

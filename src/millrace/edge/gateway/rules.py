@@ -56,6 +56,10 @@ class RuleFollower(threading.Thread):
         self._news, self._ends = threading.Event(), threading.Event()
         self.failure: BaseException | None = None
 
+    @property
+    def passed_over(self) -> int:
+        return sum(rule.passed_over for rule in self._rules)
+
     def on_kept(self, entries: Sequence[Entry]) -> None:
         """Called in the thread that has made them safe, with each group in turn."""
         with self._lock:

@@ -64,6 +64,9 @@ class RulesDesk:
         courier = Courier(spec.site, EVENTS, spool, folder)
         return cls(spool, courier, topics, followers, webhooks)
 
+    def passed_over(self, name: str) -> int:
+        return self.followers[name].passed_over if name in self.followers else 0
+
     def start(self) -> None:
         for follower in self.followers.values():
             follower.start()

@@ -10,6 +10,7 @@ from millrace.core.gateway.spec import Input
 from millrace.edge.gateway.commander import Commander
 from millrace.edge.gateway.http_server import HttpServer
 from millrace.edge.gateway.intake import Intake
+from millrace.edge.gateway.listener import Handles
 from millrace.edge.gateway.mqtt_server import MqttServer
 from millrace.edge.gateway.tcp_server import TcpServer
 
@@ -23,15 +24,20 @@ class Server(Protocol):
     @property
     def connection_count(self) -> int: ...
 
+    @property
+    def refused_connections(self) -> int:
+        """There were as many as may be."""
+        ...
+
     async def stop_listening(self) -> None: ...
 
     async def end(self) -> None: ...
 
 
-def server_of(spec: Input, intake: Intake, commander: Commander | None) -> Server:
+def server_of(spec: Input, intake: Intake, handles: Handles, commander: Commander | None) -> Server:
     """`commander` None: no device hears commands."""
     if isinstance(spec, MqttInput):
         return MqttServer(spec, intake, commander)
     if isinstance(spec, HttpInput):
-        return HttpServer(spec, intake)
-    return TcpServer(spec, intake, commander if spec.commands else None)
+        return HttpServer(spec, intake, handles)
+    return TcpServer(spec, intake, handles, commander if spec.commands else None)

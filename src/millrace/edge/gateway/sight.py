@@ -12,6 +12,7 @@ from millrace.edge.gateway.committer import Committer
 from millrace.edge.gateway.courier import Courier
 from millrace.edge.gateway.delivery import Delivery
 from millrace.edge.gateway.intake import Intake
+from millrace.edge.gateway.rules_desk import RulesDesk
 from millrace.edge.gateway.server import Server
 
 _SPAN_S = 10.0
@@ -53,9 +54,11 @@ class Sight:
         site: str,
         lines: Sequence[Line],
         deliveries: Sequence[Delivery],
+        desk: RulesDesk | None,
         commands: Callable[[], CommandsState] | None,
     ) -> None:
         self._site = site
+        self._desk = desk
         self._commands = commands
         self._lines = lines
         self._deliveries = deliveries
@@ -90,6 +93,12 @@ class Sight:
             delivered=courier.delivered,
             refused=line.committer.refused + line.intake.refused,
             malformed=line.intake.malformed,
+            known=line.committer.known,
+            name_conflicts=line.intake.contested.count,
+            contested=line.intake.contested.names(time.monotonic()),
+            connections_refused=line.server.refused_connections,
+            connections_cut=line.intake.cut,
+            samples_passed_over=self._desk.passed_over(spec.name) if self._desk else 0,
             dropped=spool.dropped,
             dead_letters=courier.dead_letters.count,
             damaged_bytes=courier.reader.damaged_bytes,

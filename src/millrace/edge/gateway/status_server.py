@@ -15,6 +15,7 @@ from millrace.core.gateway.page import render_page
 from millrace.core.gateway.spec import StatusSpec
 from millrace.core.gateway.state import GatewayState
 from millrace.edge.gateway.https import HttpsServer
+from millrace.edge.gateway.listener import Handles
 from millrace.edge.gateway.settings import ServerTls
 from millrace.edge.gateway.tokens import Tokens
 
@@ -24,6 +25,11 @@ _COUNTERS = {
     "delivered": "Messages that the broker has",
     "refused": "Messages refused for want of room",
     "malformed": "What was no message: too long, or cut short",
+    "known": "Messages that were safe already, and sent again",
+    "name_conflicts": "Times that two devices used one name at once",
+    "connections_refused": "Connections refused, as there were as many as may be",
+    "connections_cut": "Connections ended for unread answers and unended messages",
+    "samples_passed_over": "Samples that no rule judged, for too many sensors over it",
     "dropped": "Messages dropped for want of room",
 }
 _GAUGES = {
@@ -43,7 +49,9 @@ Family = TypeVar("Family", CounterMetricFamily, GaugeMetricFamily)
 
 
 class StatusServer:
-    def __init__(self, spec: StatusSpec, look: Callable[[], GatewayState]) -> None:
+    def __init__(
+        self, spec: StatusSpec, look: Callable[[], GatewayState], handles: Handles
+    ) -> None:
         self._spec = spec
         self._look = look
         self._tls = ServerTls(Tls(certificate=spec.certificate, key=spec.key))
@@ -57,17 +65,25 @@ class StatusServer:
             web.get("/health", self._health),
         ]
         self._server = HttpsServer(
-            "status", routes, most_bytes=1 << 16, tokens=self._tokens, tls=self._tls.context
+            "status",
+            routes,
+            most_bytes=1 << 16,
+            most_connections=spec.max_connections,
+            handles=handles,
+            tokens=self._tokens,
+            tls=self._tls.context,
         )
 
     async def start(self) -> None:
         await self._server.start(*self._spec.host_port)
 
     def look_after(self) -> None:
+        self._server.listener.look_after()
         self._tls.renew()
         self._tokens.renew()
 
     async def end(self) -> None:
+        self._server.listener.stop()
         await self._server.end()
 
     async def _page(self, _: web.Request) -> web.Response:

@@ -12,7 +12,6 @@ Where the input has `commands`, such a device is told `COMMAND <json>`. It says 
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections.abc import Callable
 from datetime import timedelta
 
@@ -25,6 +24,8 @@ from millrace.core.gateway.records import Record
 from millrace.edge.gateway.commander import Commander
 from millrace.edge.gateway.committer import Batch, Outcome
 from millrace.edge.gateway.intake import Intake
+from millrace.edge.gateway.names import Names
+from millrace.edge.gateway.tcp_socket import keep_alive
 
 _FRAMINGS: dict[str, Callable[[int], Framing]] = {
     "lines": Lines,
@@ -32,21 +33,30 @@ _FRAMINGS: dict[str, Callable[[int], Framing]] = {
 }
 # What one connection may have under way before it is not read any more.
 _UNANSWERED_BYTES = 256 << 10
-_KEEP_ALIVE = {socket.TCP_KEEPIDLE: 30, socket.TCP_KEEPINTVL: 10, socket.TCP_KEEPCNT: 3}
+# And how many bytes of answers may wait for a client that does not read.
+_UNREAD_BYTES = 64 << 10
+# What all connections of an input may have begun and not ended.
+_BEGUN_BYTES = 64 << 20
 
 
 class Connections:
-    """Those of one input that are open, and how many there may be."""
+    """Those of one input that are open, and what they have begun."""
 
-    def __init__(self, most: int) -> None:
-        self.most = most
+    def __init__(self, spec: TcpInput, intake: Intake) -> None:
         self.open: set[Connection] = set()
-        self.refused = 0
+        self.names = Names(spec.name, intake.contested)
+        self._most_begun_bytes = max(_BEGUN_BYTES, 2 * spec.max_message)
+        self._begun_bytes = 0
 
     def look_after(self, now_s: float) -> None:
-        """Whoever began a message and does not end it makes room for others."""
         for connection in list(self.open):
             connection.look_after(now_s)
+
+    def count_begun(self, grown_bytes: int) -> None:
+        """Whoever holds most of what has not ended makes room for the others."""
+        self._begun_bytes += grown_bytes
+        while self._begun_bytes > self._most_begun_bytes and self.open:
+            max(self.open, key=lambda one: one.begun_bytes).cut()
 
 
 class Connection(asyncio.Protocol):
@@ -63,30 +73,37 @@ class Connection(asyncio.Protocol):
         self._connections = connections
         self._commander = commander
         self._framing = _FRAMINGS[spec.framing](spec.max_message)
-        self._transport: asyncio.Transport | None = None
+        self.transport: asyncio.Transport | None = None
         self._is_first = True
         self._origin = b""
         self._number = 0
         self._unanswered_bytes = 0
-        self._is_paused = self._ends_when_answered = False
+        self.is_paused = self._ends_when_answered = False
+        self.begun_bytes = 0
         self._begun_at_s: float | None = None
+        # Since when its client reads no answers.
+        self._deaf_since_s: float | None = None
+        # It waits for the name it has said; what came behind that waits with it.
+        self._contest: asyncio.Task[None] | None = None
+        self._held_back: list[bytes | None] = []
 
     # What the event loop calls.
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        if len(self._connections.open) >= self._connections.most:
-            self._connections.refused += 1
-            transport.abort()
-            return
-        self._transport = transport
+        self.transport = transport
         self._connections.open.add(self)
-        _keep_alive(transport)
+        keep_alive(transport)
+        transport.set_write_buffer_limits(high=_UNREAD_BYTES)
         if self._intake.is_crowded:
             self._pause()
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's own
         self._connections.open.discard(self)
-        self._transport = None
+        self.transport = None
+        self._count_begun(0)
+        if self._contest:
+            self._contest.cancel()
+        self._connections.names.let_go(self._device, self)
         if self._commander:
             self._commander.devices.leave(self._device, self)
         if self._framing.is_within:
@@ -94,16 +111,25 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         messages = self._framing.feed(data)
+        self._count_begun(self._framing.begun_bytes)
         self._watch_the_clock(has_ended=bool(messages))
         if messages and self._is_first:
             self._is_first = False
             if self._is_greeted_by(messages[0]):
                 messages = messages[1:]
-        if self._transport is None or self._transport.is_closing():
-            return
-        if self._commander and self._origin:
-            messages = [one for one in messages if not self._is_answer(one)]
-        self._take(messages)
+        if self._contest:
+            self._held_back += messages
+        else:
+            self._go_on(messages)
+
+    def pause_writing(self) -> None:
+        """A client that reads no answers is not read either."""
+        self._deaf_since_s = asyncio.get_running_loop().time()
+        self._pause()
+
+    def resume_writing(self) -> None:
+        self._deaf_since_s = None
+        self._resume()
 
     def eof_received(self) -> bool:
         """What came before is answered before the connection ends."""
@@ -114,14 +140,21 @@ class Connection(asyncio.Protocol):
         if not self._intake.is_crowded:
             self._resume()
         patience_s = self._spec.patience / timedelta(seconds=1)
-        is_stuck = self._begun_at_s is not None and now_s - self._begun_at_s > patience_s
-        if is_stuck and self._transport:
-            # Not `close`, which would wait for a farewell of whoever says nothing.
-            self._transport.abort()
+        waits = (self._begun_at_s, self._deaf_since_s)
+        if any(since_s is not None and now_s - since_s > patience_s for since_s in waits):
+            self.cut()
+
+    def cut(self) -> None:
+        """Not `end`, which would wait for a farewell of a client that says nothing."""
+        self._count_begun(0)
+        self._connections.open.discard(self)
+        if self.transport:
+            self._intake.cut += 1
+            self.transport.abort()
 
     def end(self) -> None:
-        if self._transport:
-            self._transport.close()
+        if self.transport:
+            self.transport.close()
 
     # Commands.
 
@@ -131,13 +164,13 @@ class Connection(asyncio.Protocol):
 
     @property
     def _owner(self) -> str:
-        return owner_of(self._transport.get_extra_info("peercert")) if self._transport else ""
+        return owner_of(self.transport.get_extra_info("peercert")) if self.transport else ""
 
     def say(self, words: bytes) -> bool:
         """Whether they have left."""
-        if self._transport is None or self._transport.is_closing():
+        if self.transport is None or self.transport.is_closing() or self._deaf_since_s is not None:
             return False
-        self._transport.write(words)
+        self.transport.write(words)
         return True
 
     def _is_answer(self, message: bytes | None) -> bool:
@@ -151,6 +184,18 @@ class Connection(asyncio.Protocol):
         self.say(noted_line(command_id))
 
     # What comes in.
+
+    def _go_on(self, messages: list[bytes | None]) -> None:
+        if self.transport is None or self.transport.is_closing():
+            return
+        if self._commander and self._origin:
+            messages = [one for one in messages if not self._is_answer(one)]
+        self._take(messages)
+
+    def _count_begun(self, begun_bytes: int) -> None:
+        grown_bytes, self.begun_bytes = begun_bytes - self.begun_bytes, begun_bytes
+        if grown_bytes:
+            self._connections.count_begun(grown_bytes)
 
     def _watch_the_clock(self, *, has_ended: bool) -> None:
         if not self._framing.is_within:
@@ -167,13 +212,32 @@ class Connection(asyncio.Protocol):
             self._say(b"REFUSED HELLO says another name than the certificate\n")
             self.end()
             return True
+        if self._connections.names.hold(name, self):
+            self._welcome(name)
+        else:
+            self._contest = asyncio.get_running_loop().create_task(self._contend(name))
+            self._pause()
+        return True
+
+    async def _contend(self, name: str) -> None:
+        has_won = await self._connections.names.contend(name, self)
+        self._contest = None
+        if has_won:
+            self._welcome(name)
+            held_back, self._held_back = self._held_back, []
+            self._go_on(held_back)
+            self._resume()
+        else:
+            self._say(b"REFUSED another device has said HELLO with this name, and is there\n")
+            self.end()
+
+    def _welcome(self, name: str) -> None:
         self._origin = name.encode()
         self._number = self._intake.last_of(self._origin)
         self._say(b"OK %d\n" % self._number)
         if self._commander:
             self._commander.devices.enter(self._device, self)
             self._commander.look_around()
-        return True
 
     def _take(self, found: list[bytes | None]) -> None:
         messages = []
@@ -228,23 +292,17 @@ class Connection(asyncio.Protocol):
         self._say((b"REFUSED %s\n" % reason) * count)
 
     def _say(self, words: bytes) -> None:
-        if self._transport and self._spec.acknowledge:
-            self._transport.write(words)
+        if self.transport and self._spec.acknowledge:
+            self.transport.write(words)
 
     def _pause(self) -> None:
-        if self._transport and not self._is_paused:
-            self._transport.pause_reading()
-            self._is_paused = True
+        if self.transport and not self.is_paused:
+            self.transport.pause_reading()
+            self.is_paused = True
 
     def _resume(self) -> None:
-        if self._transport and self._is_paused and self._unanswered_bytes <= _UNANSWERED_BYTES:
-            self._transport.resume_reading()
-            self._is_paused = False
-
-
-def _keep_alive(transport: asyncio.Transport) -> None:
-    """A device that went without a farewell makes room within a minute."""
-    connected: socket.socket = transport.get_extra_info("socket")
-    connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    for option, value in _KEEP_ALIVE.items():
-        connected.setsockopt(socket.IPPROTO_TCP, option, value)
+        is_held = self._contest is not None or self._deaf_since_s is not None
+        has_room = self._unanswered_bytes <= _UNANSWERED_BYTES
+        if self.transport and self.is_paused and has_room and not is_held:
+            self.transport.resume_reading()
+            self.is_paused = False

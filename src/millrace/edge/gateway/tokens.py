@@ -29,15 +29,16 @@ class Tokens:
 
     def admit(self, authorization: str | None) -> bool:
         """`Bearer <token>`, or `Basic` with the token as the password of any user."""
-        shown = _shown(authorization or "")
+        shown = shown_in(authorization)
         found = False
         for token in self._tokens:  # all of them, so that time tells nothing
             found |= hmac.compare_digest(shown, token)
         return found
 
 
-def _shown(authorization: str) -> bytes:
-    kind, _, word = authorization.partition(" ")
+def shown_in(authorization: str | None) -> bytes:
+    """The token of a request's header, good or not; empty where it has none."""
+    kind, _, word = (authorization or "").partition(" ")
     if kind.lower() == "bearer":
         # aiohttp hands over bytes that are no UTF-8 as surrogates.
         return word.strip().encode(errors="surrogateescape")
