@@ -17,13 +17,14 @@ final class OpenFile {
   private final Configuration settings;
   private final RowGroups groups;
 
-  OpenFile(Output output, String day, String name, Configuration settings) throws IOException {
+  OpenFile(Output output, String day, String name, Configuration settings, Room room)
+      throws IOException {
     this.output = output;
     this.day = day;
     this.name = Output.folder(day) + name;
     this.path = new Path(output.table(), this.name);
     this.settings = settings;
-    this.groups = new RowGroups(path, output, settings);
+    this.groups = new RowGroups(path, output, settings, room);
   }
 
   void write(UnsafeRow row) throws IOException {

@@ -7,7 +7,6 @@ import org.apache.hadoop.fs.Path;
 import org.apache.parquet.bytes.HeapByteBufferAllocator;
 import org.apache.parquet.column.ColumnWriteStore;
 import org.apache.parquet.column.ParquetProperties;
-import org.apache.parquet.hadoop.CodecFactory;
 import org.apache.parquet.hadoop.ColumnChunkPageWriteStore;
 import org.apache.parquet.hadoop.ParquetFileWriter;
 import org.apache.parquet.hadoop.ParquetWriter;
@@ -28,38 +27,33 @@ import org.apache.spark.sql.types.StructType;
  * type is nested; here that is known when the file is opened.
  */
 final class RowGroups {
-  // Held in memory for each open file until it is full: two tasks and three tables at once.
-  private static final int ROW_GROUP_BYTES = 32 << 20;
-  // Rows are of bytes or of megabytes; after so much of them it is asked how much is held.
-  private static final int LOOK_EVERY_BYTES = 1 << 20;
-
   private final Output output;
   private final MessageType schema;
   private final ParquetProperties properties;
-  private final CodecFactory codecs;
+  private final Room room;
   private final ParquetFileWriter file;
   private ColumnChunkPageWriteStore pages;
   private ColumnWriteStore columns;
   private Cell[] cells;
   private long rows;
-  private long unlooked;
 
-  RowGroups(Path path, Output output, Configuration settings) throws IOException {
+  RowGroups(Path path, Output output, Configuration settings, Room room) throws IOException {
     this.output = output;
     this.properties = output.properties();
     this.schema = schemaOf(output.schema());
-    this.codecs = new CodecFactory(settings, properties.getPageSizeThreshold());
+    this.room = room;
     this.file =
         new ParquetFileWriter(
             HadoopOutputFile.fromPath(path, settings),
             schema,
             ParquetFileWriter.Mode.CREATE,
-            ROW_GROUP_BYTES,
+            ParquetWriter.DEFAULT_BLOCK_SIZE,
             ParquetWriter.MAX_PADDING_SIZE_DEFAULT,
             null,
             properties);
     file.start();
     begin();
+    room.enter(this);
   }
 
   private static MessageType schemaOf(StructType row) {
@@ -73,18 +67,17 @@ final class RowGroups {
     }
     columns.endRecord();
     rows++;
-    unlooked += from.getSizeInBytes();
-    if (unlooked > LOOK_EVERY_BYTES) {
-      look();
-    }
+    room.wrote(from.getSizeInBytes());
   }
 
-  private void look() throws IOException {
-    unlooked = 0;
-    if (columns.getBufferedSize() > ROW_GROUP_BYTES) {
-      end();
-      begin();
-    }
+  long heldBytes() {
+    return columns.getBufferedSize();
+  }
+
+  /** What is held goes into the file; a next row begins a row group. */
+  void endGroup() throws IOException {
+    end();
+    begin();
   }
 
   ParquetMetadata close() throws IOException {
@@ -101,14 +94,14 @@ final class RowGroups {
   }
 
   void release() throws IOException {
+    room.leave(this);
     file.close();
-    codecs.release();
   }
 
   private void begin() {
     pages =
         new ColumnChunkPageWriteStore(
-            codecs.getCompressor(CompressionCodecName.SNAPPY),
+            room.codecs().getCompressor(CompressionCodecName.SNAPPY),
             schema,
             new HeapByteBufferAllocator(),
             properties.getColumnIndexTruncateLength());

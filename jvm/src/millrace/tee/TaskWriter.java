@@ -19,15 +19,17 @@ final class TaskWriter {
 
   private final Output output;
   private final Configuration settings;
+  private final Room room;
   private final Map<Integer, OpenFile> open = new LinkedHashMap<>(MOST_OPEN, 0.75f, true);
   private final List<OpenFile> all = new ArrayList<>();
   private final List<NewFile> done = new ArrayList<>();
   private int latestDay;
   private OpenFile latest;
 
-  TaskWriter(Output output, Configuration settings) {
+  TaskWriter(Output output, Configuration settings, Room room) {
     this.output = output;
     this.settings = settings;
+    this.room = room;
   }
 
   void write(UnsafeRow row) throws IOException {
@@ -55,8 +57,8 @@ final class TaskWriter {
       latest = open.get(day);
       latestDay = day;
       if (latest == null) {
-        makeRoom();
-        latest = new OpenFile(output, LocalDate.ofEpochDay(day).toString(), name(), settings);
+        closeOldest();
+        latest = new OpenFile(output, LocalDate.ofEpochDay(day).toString(), name(), settings, room);
         open.put(day, latest);
         all.add(latest);
       }
@@ -64,7 +66,7 @@ final class TaskWriter {
     return latest;
   }
 
-  private void makeRoom() throws IOException {
+  private void closeOldest() throws IOException {
     if (open.size() == MOST_OPEN) {
       Iterator<OpenFile> oldest = open.values().iterator();
       done.add(oldest.next().close());

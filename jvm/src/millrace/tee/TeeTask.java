@@ -15,8 +15,14 @@ record TeeTask(List<Output> outputs, SerializableConfiguration settings)
 
   @Override
   public Iterator<NewFile> call(Iterator<InternalRow> rows) throws IOException {
+    try (Room room = new Room(settings.value())) {
+      return writeAll(rows, room);
+    }
+  }
+
+  private Iterator<NewFile> writeAll(Iterator<InternalRow> rows, Room room) throws IOException {
     List<TaskWriter> writers =
-        outputs.stream().map(one -> new TaskWriter(one, settings.value())).toList();
+        outputs.stream().map(one -> new TaskWriter(one, settings.value(), room)).toList();
     try {
       return writeAll(rows, writers);
     } catch (Throwable failure) {
