@@ -115,7 +115,7 @@ def counts(ledger: Ledger, *numbers: int) -> list[int | Unkept]:
     """Which of them are kept, each in a group of its own."""
     found: list[int | Unkept] = []
     for number in numbers:
-        (entry,) = ledger.enter(numbered(b"mqtt/1", number), 0)
+        (entry,) = ledger.enter(numbered(b"mqtt/1", number))
         ledger.settle()
         found.append(number if isinstance(entry, Record) else entry)
     return found
@@ -162,7 +162,7 @@ def test_answered_implies_kept_and_kept_once_in_any_sequence_of_refusals(parts, 
             has_room = next(turns, None)
             if not has_room:
                 continue
-            entries = ledger.enter(drafts, 0)
+            entries = ledger.enter(drafts)
             ledger.settle()
             records += [one for one in entries if isinstance(one, Record)]
             answered = {

@@ -132,7 +132,7 @@ def test_how_much_a_restored_folder_lacks_is_known(site, tmp_path, caplog):
     site.stop()
     with caplog.at_level(logging.WARNING):
         site.restore(tmp_path / "backup")
-    assert site.spool.missing == 100
+    assert site.spool.life.missing == 100
     assert "100 messages" in caplog.text
 
 
@@ -145,7 +145,7 @@ def test_a_folder_that_was_put_in_place_of_another_is_another_life(site, tmp_pat
     (tmp_path / "lines").rename(tmp_path / "away")
     (tmp_path / "backup").rename(tmp_path / "lines")
     site.start()
-    assert (site.spool.epoch > epoch, site.spool.missing) == (True, 0)
+    assert (site.spool.epoch > epoch, site.spool.life.missing) == (True, 0)
 
 
 def test_a_kill_and_a_start_are_one_life(site):
@@ -157,7 +157,7 @@ def test_a_kill_and_a_start_are_one_life(site):
     site.keep("b", 3)
     site.deliver()
     assert len({epoch for epoch, _ in site.identities}) == 1
-    assert site.spool.missing == 0
+    assert site.spool.life.missing == 0
 
 
 @pytest.mark.parametrize("what", ["another machine", "another boot"])
@@ -193,7 +193,7 @@ def in_the_past(site: Site, folder: Path, then: int) -> None:
     site.stop()
     site.restore(folder)
     site.spool._ledger.epoch = then  # noqa: SLF001 - as nobody can do from outside
-    site.spool.missing = 0
+    site.spool.life.missing = 0
 
 
 def test_a_number_that_another_life_has_used_is_not_believed(site, tmp_path, caplog):
@@ -257,7 +257,7 @@ steps = st.lists(
 
 
 @pytest.mark.generated
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(steps=steps)
 def test_no_two_messages_have_one_identity_in_any_sequence_of_lives(steps):
     with TemporaryDirectory() as text, pytest.MonkeyPatch.context() as patch:

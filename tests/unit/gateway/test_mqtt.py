@@ -100,11 +100,11 @@ def test_a_new_session_gives_the_same_ids_to_other_messages():
 def test_a_missing_number_holds_up_only_who_sends_it_again(waits, kept):
     ledger = Ledger(Heading(epoch=1))
     ledger.waits_for_missing = waits
-    ledger.enter([Draft(b"t", None, b"1", b"plc", 1)], 0)
+    ledger.enter([Draft(b"t", None, b"1", b"plc", 1)])
     ledger.settle()
-    (entry,) = ledger.enter([Draft(b"t", None, b"3", b"plc", 3)], 0)
+    (entry,) = ledger.enter([Draft(b"t", None, b"3", b"plc", 3)])
     assert (entry is not Unkept.TOO_EARLY) == kept
-    (again,) = ledger.enter([Draft(b"t", None, b"1", b"plc", 1)], 0)
+    (again,) = ledger.enter([Draft(b"t", None, b"1", b"plc", 1)])
     assert again is Unkept.KNOWN
 
 

@@ -22,7 +22,7 @@ BEGIN = len(HEADING)
 
 def group(ledger: Ledger, *values: bytes) -> list[bytes]:
     drafts = [Draft(b"topic", b"key", value) for value in values]
-    entries = ledger.enter(drafts, now_ms=1_000)
+    entries = ledger.enter(drafts)
     return [encode(entry) for entry in entries if isinstance(entry, Record)]
 
 
@@ -107,7 +107,7 @@ def test_what_was_safe_and_is_damaged_takes_nothing_behind_it_along(damaged):
 
 def test_numbers_go_on_for_each_topic():
     ledger = Ledger(Heading(epoch=7, next_index=10, next_numbers={"a": 5}))
-    entries = ledger.enter([Draft(topic, None, b"") for topic in (b"a", b"b", b"a")], 0)
+    entries = ledger.enter([Draft(topic, None, b"") for topic in (b"a", b"b", b"a")])
     numbers = [(entry.serial, entry.number) for entry in entries if isinstance(entry, Record)]
     assert numbers == [(10, 5), (11, 1), (12, 6)]
 
@@ -118,9 +118,9 @@ def from_plc(*numbers: int) -> list[Draft]:
 
 def test_what_an_origin_has_sent_before_is_known():
     ledger = Ledger(Heading(epoch=7))
-    ledger.enter(from_plc(1, 2, 3), 0)
+    ledger.enter(from_plc(1, 2, 3))
     ledger.settle()
-    entries = ledger.enter(from_plc(2, 3, 4), 0)
+    entries = ledger.enter(from_plc(2, 3, 4))
     assert entries[:2] == [Unkept.KNOWN, Unkept.KNOWN]
     assert isinstance(entries[2], Record)
     ledger.settle()
@@ -129,9 +129,9 @@ def test_what_an_origin_has_sent_before_is_known():
 
 def test_nothing_is_kept_behind_a_gap_of_an_origin():
     ledger = Ledger(Heading(epoch=7))
-    ledger.enter(from_plc(1), 0)
+    ledger.enter(from_plc(1))
     ledger.settle()
-    assert ledger.enter(from_plc(3, 4), 0) == [Unkept.TOO_EARLY] * 2
+    assert ledger.enter(from_plc(3, 4)) == [Unkept.TOO_EARLY] * 2
     assert ledger.last_of(b"plc") == 1
 
 
@@ -140,14 +140,15 @@ def test_an_unknown_origin_begins_with_1_where_it_asks_and_else_where_it_likes(w
     """Who asks has heard that nothing is known of it; who does not may have begun long ago."""
     ledger = Ledger(Heading(epoch=7))
     ledger.waits_for_missing = waits
-    assert isinstance(ledger.enter(from_plc(900), 0)[0], Record) != waits
-    assert isinstance(ledger.enter(from_plc(1), 0)[0], Record)
+    assert isinstance(ledger.enter(from_plc(900))[0], Record) != waits
+    assert isinstance(ledger.enter(from_plc(1))[0], Record)
 
 
 def test_no_clock_makes_an_origin_forgotten():
     ledger = Ledger(Heading(epoch=7))
-    ledger.enter(from_plc(1), 0)
-    ledger.enter([Draft(b"t", None, b"", b"other", 1)], 365 * 86_400_000)
+    ledger.enter(from_plc(1))
+    ledger.time_ms += 365 * 86_400_000
+    ledger.enter([Draft(b"t", None, b"", b"other", 1)])
     ledger.settle()
     assert set(ledger.heading().origins) == {"plc", "other"}
 
@@ -155,8 +156,8 @@ def test_no_clock_makes_an_origin_forgotten():
 def test_beyond_a_bound_who_was_silent_for_longest_is_forgotten():
     ledger = Ledger(Heading(epoch=7))
     names = [b"key/%d" % number for number in range(50_001)]
-    ledger.enter([Draft(b"t", None, b"", name, 1) for name in names], 0)
-    ledger.enter([Draft(b"t", None, b"", names[0], 2)], 0)
+    ledger.enter([Draft(b"t", None, b"", name, 1) for name in names])
+    ledger.enter([Draft(b"t", None, b"", names[0], 2)])
     ledger.settle()
     assert set(ledger.heading().origins) == {name.decode() for name in names} - {"key/1"}
 
@@ -164,7 +165,7 @@ def test_beyond_a_bound_who_was_silent_for_longest_is_forgotten():
 def test_a_ledger_made_from_its_records_is_the_same():
     ledger, again = Ledger(Heading(epoch=7)), Ledger(Heading(epoch=7))
     drafts = [*from_plc(1, 2, 3), Draft(b"u", b"k", b"v")]
-    for entry in ledger.enter(drafts, 5_000):
+    for entry in ledger.enter(drafts):
         assert isinstance(entry, Record)
         again.take_over(entry)
     ledger.settle()

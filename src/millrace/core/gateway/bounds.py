@@ -17,22 +17,25 @@ class Bounds(Frozen):
     segment_bytes: int
     total_bytes: int
     # None: messages may wait for ever.
-    age_ms: int | None = None
+    age_s: float | None = None
+
+    @property
+    def heading_bytes(self) -> int:
+        """What a segment may hold beside messages."""
+        return self.segment_bytes // 4
+
+    def segment_for(self, group_bytes: int) -> int:
+        """How large a segment has to be that begins with these messages."""
+        return max(self.segment_bytes, self.heading_bytes + group_bytes)
 
 
-class Fill(Frozen):
-    """How full a spool is: its segments, and the time of the oldest message that waits in it."""
-
-    segments: int
-    oldest_ms: int | None = None
+def is_full(bounds: Bounds, held_bytes: int, more_bytes: int) -> bool:
+    """Whether so much more would be too much; both are of whole files."""
+    return held_bytes + more_bytes > bounds.total_bytes
 
 
-def is_full(bounds: Bounds, fill: Fill) -> bool:
-    """Whether another segment would be too much."""
-    return (fill.segments + 1) * bounds.segment_bytes > bounds.total_bytes
-
-
-def is_too_old(bounds: Bounds, fill: Fill, now_ms: int) -> bool:
-    if bounds.age_ms is None or fill.oldest_ms is None:
+def is_too_old(bounds: Bounds, oldest_age_s: float | None) -> bool:
+    """`oldest_age_s` None: nothing waits."""
+    if bounds.age_s is None or oldest_age_s is None:
         return False
-    return fill.oldest_ms < now_ms - bounds.age_ms
+    return oldest_age_s > bounds.age_s

@@ -42,8 +42,8 @@ class SpoolSpec(Frozen):
 
     @property
     def bounds(self) -> Bounds:
-        age_ms = round(self.age / timedelta(milliseconds=1)) if self.age else None
-        return Bounds(segment_bytes=self.segment, total_bytes=self.size, age_ms=age_ms)
+        age_s = self.age / timedelta(seconds=1) if self.age else None
+        return Bounds(segment_bytes=self.segment, total_bytes=self.size, age_s=age_s)
 
 
 class InputSpec(Frozen):

@@ -37,6 +37,9 @@ class Heading(Frozen):
     # Another for each life of a spool; with topic and number it is a message's identity.
     epoch: int
     next_index: int = 0
+    # When the segment began, by the machine's clock and by the spool's own.
+    time_ms: int = 0
+    clock_s: int = 0
     next_numbers: dict[str, int] = Field(default_factory=dict)
     origins: dict[str, Origin] = Field(default_factory=dict)
 
@@ -50,25 +53,33 @@ class Ledger:
         self.waits_for_missing = True
         self.epoch = heading.epoch
         self.next_index = heading.next_index
+        # By the machine's clock, and by the spool's own.
+        self.time_ms, self.clock_s = heading.time_ms, heading.clock_s
         self._numbers = {topic.encode(): number for topic, number in heading.next_numbers.items()}
         self._origins = {origin.encode(): seen for origin, seen in heading.origins.items()}
         # Of messages that were entered and are not safe yet.
         self._unsettled: dict[bytes, Origin] = {}
 
     def heading(self) -> Heading:
-        self._forget_origins()
+        self.keep_origins(_MOST_ORIGINS)
         return Heading(
             epoch=self.epoch,
             next_index=self.next_index,
+            time_ms=self.time_ms,
+            clock_s=self.clock_s,
             next_numbers={topic.decode(): number for topic, number in self._numbers.items()},
             origins={origin.decode(): seen for origin, seen in self._origins.items()},
         )
 
-    def _forget_origins(self) -> None:
-        """Beyond a bound, those that were silent for longest; by no clock, which may be wrong."""
-        if len(self._origins) > _MOST_ORIGINS:
-            kept = sorted(self._origins.items(), key=lambda one: one[1].serial)
-            self._origins = dict(kept[-_MOST_ORIGINS:])
+    @property
+    def origin_count(self) -> int:
+        return len(self._origins)
+
+    def keep_origins(self, most: int) -> None:
+        """Those that were silent for longest are forgotten; by no clock, which may be wrong."""
+        if len(self._origins) > most:
+            kept = sorted(self._origins.items(), key=lambda one: one[1].serial, reverse=True)
+            self._origins = dict(kept[:most])
 
     def last_of(self, origin: bytes) -> int:
         """The number of an origin's last message that is safe; 0: none is known."""
@@ -77,9 +88,10 @@ class Ledger:
     def next_number(self, topic: bytes) -> int:
         return self._numbers.get(topic, 1)
 
-    def enter(self, drafts: list[Draft], now_ms: int) -> list[Entry]:
+    def enter(self, drafts: list[Draft]) -> list[Entry]:
         """As records of one group, but for those that cannot be."""
         group, place, epoch = self.next_index, 0, self.epoch
+        now_ms, clock_s = self.time_ms, self.clock_s
         entries: list[Entry] = []
         for draft in drafts:
             topic, _, _, origin, number = draft
@@ -92,7 +104,7 @@ class Ledger:
                 self._unsettled[origin] = seen.after(number, group + place)
             own = self._numbers.get(topic, 1)
             self._numbers[topic] = own + 1
-            entries.append(Record(group + place, place, own, now_ms, draft, epoch))
+            entries.append(Record(group + place, place, own, now_ms, draft, epoch, clock_s))
             place += 1
         self.next_index = group + place
         return entries
@@ -114,6 +126,7 @@ class Ledger:
         """Of a record that is there: so a ledger is made again from what was written."""
         topic, _, _, origin, number = record.draft
         self.epoch = record.epoch
+        self.time_ms, self.clock_s = record.time_ms, record.clock_s
         self.next_index = max(self.next_index, record.serial + 1)
         self._numbers[topic] = max(self._numbers.get(topic, 1), record.number + 1)
         if origin:

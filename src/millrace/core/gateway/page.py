@@ -20,8 +20,15 @@ def render_page(state: GatewayState) -> str:
     heads = "".join(f"<th>{head}</th>" for head in _HEADS)
     rows = "".join(_row(one) for one in state.inputs)
     return _FRAME.format(
-        site=escape(state.site), verdict=verdict, heads=heads, rows=rows
-    )  # fmt: skip
+        site=escape(state.site), verdict=verdict, heads=heads, rows=rows, clock=_clock(state)
+    )
+
+
+def _clock(state: GatewayState) -> str:
+    """No alarm: a machine without a clock of its own is set after each boot."""
+    if not state.clock_was_set:
+        return ""
+    return f"<p>This machine's clock was set {state.clock_was_set:,} times (see the log).</p>"
 
 
 def _row(one: InputState) -> str:
@@ -66,5 +73,6 @@ td:nth-child(-n+2), th:nth-child(-n+2) {{ text-align: left }}
 <h1>Gateway of {site}</h1>
 {verdict}
 <table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>
+{clock}
 </body></html>
 """

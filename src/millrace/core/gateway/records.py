@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 _MAGIC = b"MRr1"
 _HEAD = struct.Struct("<4sII")  # magic, length of the body, its CRC-32
-_BODY = struct.Struct("<QIQQQQBBH")
+_BODY = struct.Struct("<QIQQQIQBBH")
 _HEAD_BYTES, _BODY_BYTES = _HEAD.size, _BODY.size
 _NO_KEY = 0xFFFF
 OVERHEAD_BYTES = _HEAD_BYTES + _BODY_BYTES
@@ -32,9 +32,10 @@ class Record(NamedTuple):
     serial: int  # counts every message of a spool
     place: int  # how many of its group were written before it
     number: int  # counts every message of a spool to its topic: its identity from here on
-    time_ms: int
+    time_ms: int  # by the machine's clock, whatever it was set to
     draft: Draft
     epoch: int = 0  # the spool's life in which it was kept: numbers are of a life
+    clock_s: int = 0  # by the spool's own clock, which nobody sets
 
     @property
     def group(self) -> int:
@@ -43,11 +44,13 @@ class Record(NamedTuple):
 
 
 def encode(record: Record) -> bytes:
-    serial, place, number, time_ms, draft, epoch = record
+    serial, place, number, time_ms, draft, epoch, clock_s = record
     topic, key, value, origin, origin_number = draft
     key_bytes = _NO_KEY if key is None else len(key)
-    lengths = (len(origin), len(topic), key_bytes)
-    fixed = _BODY.pack(serial, place, number, time_ms, epoch, origin_number, *lengths)
+    fixed = _BODY.pack(
+        serial, place, number, time_ms, epoch, clock_s, origin_number,
+        len(origin), len(topic), key_bytes,
+    )  # fmt: skip
     body = b"".join((fixed, origin, topic, key or b"", value))
     return _HEAD.pack(_MAGIC, len(body), zlib.crc32(body)) + body
 
@@ -84,8 +87,8 @@ def find_whole(data: bytes, at: int) -> int | None:
 
 def _decode(body: bytes) -> Record:
     fixed = _BODY.unpack_from(body)
-    serial, place, number, time_ms, epoch, origin_number, *lengths = fixed
-    origin_bytes, topic_bytes, key_bytes = lengths
+    serial, place, number, time_ms, epoch, clock_s, origin_number = fixed[:7]
+    origin_bytes, topic_bytes, key_bytes = fixed[7:]
     topic_at = _BODY_BYTES + origin_bytes
     key_at = topic_at + topic_bytes
     value_at = key_at if key_bytes == _NO_KEY else key_at + key_bytes
@@ -96,4 +99,4 @@ def _decode(body: bytes) -> Record:
         body[_BODY_BYTES:topic_at],
         origin_number,
     )
-    return Record(serial, place, number, time_ms, draft, epoch)
+    return Record(serial, place, number, time_ms, draft, epoch, clock_s)

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from millrace.core.gateway.ledger import Heading
+from millrace.core.gateway.ledger import Heading, Ledger
 from millrace.core.gateway.records import Record, decode_at, find_whole
 
 SUFFIX = ".spool"
@@ -39,6 +39,15 @@ def file_name(first_index: int) -> str:
 def encode_heading(heading: Heading) -> bytes:
     body = heading.model_dump_json().encode()
     return _HEAD.pack(_MAGIC, len(body), zlib.crc32(body)) + body
+
+
+def encode_heading_of(ledger: Ledger, most_bytes: int) -> bytes:
+    """Origins that were silent for longest are forgotten until it is no longer than that."""
+    data = encode_heading(ledger.heading())
+    while len(data) > most_bytes and ledger.origin_count:
+        ledger.keep_origins(ledger.origin_count * most_bytes // len(data) * 9 // 10)
+        data = encode_heading(ledger.heading())
+    return data
 
 
 def heading_bytes(data: bytes) -> int:

@@ -69,6 +69,8 @@ class CommandsState(Frozen):
 class GatewayState(Frozen):
     site: str
     inputs: tuple[InputState, ...]
+    # How often the machine's clock was set, since the last message before the start at most.
+    clock_was_set: int = 0
     # None: none of its inputs has any.
     commands: CommandsState | None = None
     # Why nothing is delivered; empty: it is.

@@ -31,7 +31,8 @@ class Courier:
         self._site = site
         self._identities: dict[bytes, Identity] = {}
         self._waiting: deque[Record] = deque()
-        # When the eldest of each stretch that was read came, by the stretch's first index.
+        # When the eldest of each stretch that was read came, by the stretch's first index and the
+        # spool's clock.
         self._times: deque[tuple[int, int]] = deque()
         # Numbers that the broker has already and what they stand for there, by topic and epoch;
         # met before the index of the horizon.
@@ -68,7 +69,7 @@ class Courier:
             if not records:
                 self.window.pass_over(self.reader.position)
                 return None
-            self._times.append((records[0].serial, records[0].time_ms))
+            self._times.append((records[0].serial, records[0].clock_s))
             self._waiting.extend(records)
 
     def hand_over(self, record: Record) -> None:
@@ -163,9 +164,9 @@ class Courier:
         """How far it is, and what is not needed any more goes."""
         self._file.write(self.window.progress(is_looked_through=not self._found))
         self.spool.trim(self.window.base)
-        self.spool.oldest_ms = self._oldest_ms()
+        self.spool.oldest_s = self._oldest_s()
 
-    def _oldest_ms(self) -> int | None:
+    def _oldest_s(self) -> int | None:
         while len(self._times) > 1 and self._times[1][0] <= self.window.base:
             self._times.popleft()
         if self.window.base >= self.spool.next_index or not self._times:

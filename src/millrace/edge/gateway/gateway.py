@@ -14,6 +14,7 @@ from millrace.core.gateway.commands import OUTCOMES
 from millrace.core.gateway.ledger import Entry
 from millrace.core.gateway.spec import EVENTS, GatewaySpec, Input
 from millrace.core.site import ClientSettings
+from millrace.edge.gateway.clock import Clock, ClockWatch
 from millrace.edge.gateway.command_line import CommandLine
 from millrace.edge.gateway.committer import Batch, Committer, Outcome
 from millrace.edge.gateway.courier import Courier
@@ -48,16 +49,19 @@ class Gateway:
         self._loop = asyncio.get_running_loop()
         # An input's spool each, that of events, that of outcomes.
         self._handles = Handles(len(spec.inputs) + 2)
+        self._clock = ClockWatch(Clock())
         self.commands = (
             CommandLine(spec, self._tell, self._wake_urgent) if spec.takes_commands else None
         )
         self.lines = [self._line(one) for one in spec.inputs]
+        shifts_s = [line.committer.spool.life.clock_was_set_s for line in self.lines]
+        self._clock.note(max(shifts_s, key=abs))
         spools = {line.spec.name: line.committer.spool for line in self.lines}
         self.desk = RulesDesk.of(spec, spools, self._wake_urgent)
         self.delivery = self._make_delivery()
         self.urgent = self._make_urgent_delivery()
         look = self.commands.look if self.commands else None
-        self._sight = Sight(spec.site, self.lines, self.deliveries, self.desk, look)
+        self._sight = Sight(spec.site, self.lines, self.deliveries, self.desk, look, self._clock)
         self._status = (
             StatusServer(spec.status, self._sight.look, self._handles) if spec.status else None
         )
@@ -175,6 +179,7 @@ class Gateway:
 
     def _look_after(self) -> None:
         self._sight.note(self._loop.time())
+        self._clock.look()
         for line in self.lines:
             line.server.look_after()
         if self._status:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from millrace.core.gateway.ledger import Heading, Ledger
 from millrace.core.gateway.segments import (
+    HEAD_BYTES,
     SUFFIX,
     Hole,
     Tail,
@@ -53,6 +54,16 @@ def _end_of(data: bytes, first: int) -> int:
     end = find_tail(data, begin, first).end
     kept = [found[0] for found in read_records(data[:end], begin) if not isinstance(found, Hole)]
     return kept[-1].serial + 1 if kept else first
+
+
+def read_heading(file: Path) -> Heading | None:
+    """None: it is damaged, or gone."""
+    try:
+        with file.open("rb") as segment:
+            head = segment.read(HEAD_BYTES)
+            return decode_heading(head + segment.read(heading_bytes(head)))
+    except FileNotFoundError:
+        return None
 
 
 def recover(folder: Path) -> Recovered:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from millrace.core.gateway.spec import Input
 from millrace.core.gateway.state import CommandsState, GatewayState, InputState
+from millrace.edge.gateway.clock import ClockWatch
 from millrace.edge.gateway.committer import Committer
 from millrace.edge.gateway.courier import Courier
 from millrace.edge.gateway.delivery import Delivery
@@ -56,10 +57,12 @@ class Sight:
         deliveries: Sequence[Delivery],
         desk: RulesDesk | None,
         commands: Callable[[], CommandsState] | None,
+        clock: ClockWatch,
     ) -> None:
         self._site = site
         self._desk = desk
         self._commands = commands
+        self._clock = clock
         self._lines = lines
         self._deliveries = deliveries
         self._taken = {line.spec.name: Rate() for line in lines}
@@ -75,6 +78,7 @@ class Sight:
             site=self._site,
             inputs=tuple(self._input(line) for line in self._lines),
             commands=self._commands() if self._commands else None,
+            clock_was_set=self._clock.count,
             obstacle=next((one.obstacle for one in self._deliveries if one.obstacle), ""),
             refusals={
                 topic: reason for one in self._deliveries for topic, reason in one.refusals.items()
@@ -83,7 +87,6 @@ class Sight:
 
     def _input(self, line: Line) -> InputState:
         spec, spool, courier = line.spec, line.committer.spool, line.courier
-        oldest_ms = spool.oldest_ms
         return InputState(
             name=spec.name,
             kind=spec.kind,
@@ -102,12 +105,12 @@ class Sight:
             dropped=spool.dropped,
             dead_letters=courier.dead_letters.count,
             damaged_bytes=courier.reader.damaged_bytes,
-            missing=spool.missing,
+            missing=spool.life.missing,
             connections=line.server.connection_count,
             waiting=courier.waiting,
             spool_bytes=spool.size,
             spool_limit_bytes=spec.spool.size,
-            oldest_age_s=None if oldest_ms is None else max(0.0, time.time() - oldest_ms / 1000),
+            oldest_age_s=spool.oldest_age_s,
             taken_per_s=self._taken[spec.name].per_s,
             delivered_per_s=self._delivered[spec.name].per_s,
             obstacle=line.committer.obstacle or line.intake.obstacle,

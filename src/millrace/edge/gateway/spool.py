@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import logging
 import os
-import secrets
 import threading
-import time
 from bisect import bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
-from millrace.core.gateway.bounds import Bounds, Fill, is_full, is_too_old
-from millrace.core.gateway.identity import new_epoch
+from millrace.core.gateway.bounds import Bounds, is_full, is_too_old
 from millrace.core.gateway.ledger import Entry
 from millrace.core.gateway.records import OVERHEAD_BYTES, Draft, Record, encode
-from millrace.core.gateway.segments import encode_heading, file_name
+from millrace.core.gateway.segments import encode_heading_of, file_name
+from millrace.edge.gateway.clock import Clock
 from millrace.edge.gateway.data_folder import hold
 from millrace.edge.gateway.disk import NoRoomError, allocate, make_file, write_whole
-from millrace.edge.gateway.recovery import recover
-from millrace.edge.gateway.renamed import Renamed
-from millrace.edge.gateway.witness import Witness
-
-log = logging.getLogger(__name__)
-Clock = Callable[[], float]
+from millrace.edge.gateway.life import Life
+from millrace.edge.gateway.recovery import read_heading, recover
 
 
 class Spool:
@@ -31,7 +24,7 @@ class Spool:
         self,
         folder: Path,
         bounds: Bounds,
-        clock: Clock = time.time,
+        clock: Clock | None = None,
         *,
         waits_for_missing: bool = True,
     ) -> None:
@@ -40,14 +33,11 @@ class Spool:
         self._hold = hold(folder)
         self.folder = folder
         self.bounds = bounds
-        self._clock = clock
         found = recover(folder)
         self._ledger = found.ledger
         self._ledger.waits_for_missing = waits_for_missing
-        self._witness = Witness(folder)
-        self._renamed = Renamed(folder / "renamed.json")
-        # Messages that were safe and are not here, as an older state of the folder came back.
-        self.missing = self._begin_or_go_on(is_new=not found.segments)
+        is_new = not found.segments
+        self.life = Life(folder, found.ledger, clock or Clock(), is_new=is_new)
         self._lock = threading.Lock()
         self._segments = found.segments
         self._sizes = {first: self.path(first).stat().st_size for first in found.segments}
@@ -57,8 +47,10 @@ class Spool:
         if found.tail:
             self._handle = os.open(self.path(found.segments[-1]), os.O_RDWR)
             self._durable = (found.segments[-1], found.tail.end, found.ledger.next_index)
-        # Of the eldest message that waits, as whoever delivers has seen it.
-        self.oldest_ms: int | None = None
+        # When the eldest message that waits came, as whoever delivers has seen it; and before
+        # which moment none of those came that are left.
+        self.oldest_s: int | None = None
+        self._left_since_s = 0
         self.dropped = 0
         self._base = 0
         # Messages from here on are still looked at, delivered or not; none: nobody looks at them.
@@ -89,6 +81,12 @@ class Spool:
         """In bytes, of all its files."""
         return sum(self._sizes.copy().values())
 
+    @property
+    def oldest_age_s(self) -> float | None:
+        if self.oldest_s is None:
+            return None
+        return float(max(0, self.life.now_s() - max(self.oldest_s, self._left_since_s)))
+
     def path(self, first: int) -> Path:
         return self.folder / file_name(first)
 
@@ -96,58 +94,28 @@ class Spool:
         """The number of an origin's last message that is safe; 0: none is known."""
         return self._ledger.last_of(origin)
 
-    # Lives.
-
-    def _begin_or_go_on(self, *, is_new: bool) -> int:
-        ledger, witness = self._ledger, self._witness
-        if not is_new and witness.knows(ledger.epoch, ledger.next_index):
-            return 0
-        missing = 0 if is_new else witness.missing(ledger.epoch, ledger.next_index)
-        ledger.epoch = self._new_epoch()
-        witness.begin(ledger.epoch, ledger.next_index)
-        if missing:
-            log.error(
-                "%s: it came back in an older state: %s messages that were safe are not here; those"
-                " of them that the broker has not are lost",
-                *(self.folder, missing),
-            )
-        elif not is_new:
-            log.info(
-                "%s: this machine has not seen it since it was started, so it may be a copy or an"
-                " older state: what comes from now on is named in epoch %s",
-                *(self.folder, ledger.epoch),
-            )
-        return missing
-
-    def begin_life(self, record: Record | None = None) -> None:
-        """Another life has used its numbers; those of `record` and of all behind it too."""
-        epoch = self._new_epoch()
-        if record:
-            self._renamed.add(record, epoch)
-        self._ledger.epoch = epoch
-        self._witness.begin(epoch, self.next_index)
+    def begin_life(self, first: Record | None = None) -> None:
+        """Another life of this spool has used its numbers, as an older state came back."""
+        self.life.begin_anew(self.next_index, first)
 
     def named(self, records: Iterable[Record]) -> list[Record]:
-        """As they are sent: under another name where their own was used by another life."""
-        return [self._renamed.apply(one) for one in records] if self._renamed else list(records)
-
-    def _new_epoch(self) -> int:
-        return new_epoch(int(self._clock()), secrets.randbits(31), self._ledger.epoch)
+        """As they are sent."""
+        return self.life.named(records)
 
     # What the writing thread calls.
 
     def keep(self, drafts: list[Draft]) -> list[Entry]:
         """On disk when it returns, but for what gets no number."""
-        now_ms = int(self._clock() * 1000)
-        handle = self._with_room_for(sum(map(bytes_of, drafts)), now_ms)
-        entered = self._ledger.enter(drafts, now_ms)
+        self.life.stamp()
+        handle = self._with_room_for(sum(map(bytes_of, drafts)))
+        entered = self._ledger.enter(drafts)
         data = b"".join(encode(record) for record in entered if isinstance(record, Record))
         if data:
             first, end, _ = self._durable
             write_whole(handle, data, end)
             os.fdatasync(handle)
             self._durable = (first, end + len(data), self._ledger.next_index)
-            self._witness.note(self._ledger.next_index)
+            self.life.note(self._ledger.next_index)
         self._ledger.settle()
         return entered
 
@@ -159,36 +127,35 @@ class Spool:
             eldest, following = self._segments[:2]
             self.dropped += max(0, following - max(eldest, self._base))
             self._remove(eldest)
-            return True
+        heading = read_heading(self.path(following))
+        if heading:
+            self._left_since_s = heading.clock_s
+        return True
 
-    def _with_room_for(self, size: int, now_ms: int) -> int:
-        fill = Fill(segments=len(self._segments), oldest_ms=self.oldest_ms)
-        if is_too_old(self.bounds, fill, now_ms):
+    def _with_room_for(self, size: int) -> int:
+        if is_too_old(self.bounds, self.oldest_age_s):
             raise NoRoomError("the oldest message waits for longer than spool.age")
         first, end, _ = self._durable
         if self._handle is not None and end + size <= self._sizes[first]:
             return self._handle
         if self._segments and self._segments[-1] == self._ledger.next_index:
-            return self._extend()
-        if is_full(self.bounds, fill):
+            return self._extend(size)
+        more = self.bounds.segment_for(size)
+        if self._base < self._ledger.next_index and is_full(self.bounds, self.size, more):
             raise NoRoomError("the spool holds as much as spool.size allows")
-        return self._begin_segment()
+        return self._begin_segment(size)
 
-    def _begin_segment(self) -> int:
+    def _begin_segment(self, size: int) -> int:
         first = self._ledger.next_index
-        heading = encode_heading(self._ledger.heading())
-        try:
-            return self._add(first, heading, self.bounds.segment_bytes)
-        except NoRoomError:
-            if self._base < first:
-                raise
-        # The disk is full, and all is delivered: what is there may go before there is more.
-        self._add(first, heading, 0)
+        heading = encode_heading_of(self._ledger, self.bounds.heading_bytes)
+        if self._base < first:
+            return self._add(first, heading, self.bounds.segment_for(size))
+        # All is delivered: what is there may go before there is more.
+        self._add(first, heading, len(heading))
         self.trim(first)
-        return self._extend()
+        return self._extend(size)
 
-    def _add(self, first: int, heading: bytes, room: int) -> int:
-        size = len(heading) + room
+    def _add(self, first: int, heading: bytes, size: int) -> int:
         handle = make_file(self.path(first), size, heading)
         with self._lock:
             self._seal()
@@ -198,13 +165,14 @@ class Spool:
             self._durable = (first, len(heading), first)
         return handle
 
-    def _extend(self) -> int:
+    def _extend(self, more: int) -> int:
         """Room for the newest segment, which has none yet."""
         first, end, _ = self._durable
         if self._handle is None:
             raise NoRoomError("it is closed")
-        allocate(self._handle, end + self.bounds.segment_bytes)
-        self._sizes[first] = end + self.bounds.segment_bytes
+        size = max(self.bounds.segment_bytes, end + more)
+        allocate(self._handle, size)
+        self._sizes[first] = size
         return self._handle
 
     def _seal(self) -> None:
@@ -243,7 +211,7 @@ class Spool:
         if self._handle is not None:
             os.close(self._handle)
             self._handle = None
-        self._witness.close()
+        self.life.close()
         self._hold.close()
 
     def _remove(self, first: int) -> None:

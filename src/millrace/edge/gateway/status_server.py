@@ -119,6 +119,8 @@ class _Metrics(Collector):
             yield _of_site(
                 "commands_open", "Commands without an outcome", state, state.commands.open
             )
+        set_text = "How often the machine's clock was set"
+        yield _of_site("clock_was_set", set_text, state, state.clock_was_set)
         yield _of_site("topics_refused", "Topics that take nothing", state, len(state.refusals))
 
 

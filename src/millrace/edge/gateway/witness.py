@@ -17,7 +17,9 @@ from pathlib import Path
 _MEMORY = Path("/dev/shm")  # noqa: S108 - whose folder it is is looked at
 PLACE = _MEMORY if _MEMORY.is_dir() else Path(tempfile.gettempdir())
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
-_SEEN = struct.Struct("<36sQQQQ")  # boot, device, inode, epoch, index of the next message
+# Boot, device, inode, epoch; the spool's clock when the machine's stood at 0 since its boot; index
+# of the next message.
+_SEEN = struct.Struct("<36sQQQqQ")
 _NEXT = struct.Struct("<Q")
 _NEXT_AT = _SEEN.size - _NEXT.size
 _MINE = 0o700
@@ -43,19 +45,24 @@ class Witness:
 
     def missing(self, epoch: int, next_index: int) -> int:
         """How many messages that spool lacks of those that were safe, as far as is known."""
-        boot, _, _, seen_epoch, seen_next = _SEEN.unpack_from(self._memory)
+        boot, _, _, seen_epoch, _, seen_next = _SEEN.unpack_from(self._memory)
         if not self._boot or boot.rstrip(b"\0") != self._boot or seen_epoch != epoch:
             return 0
         return int(max(0, seen_next - next_index))
 
     def knows(self, epoch: int, next_index: int) -> bool:
         """Whether it is certain that this spool goes on where it was."""
-        boot, *place, seen_epoch, seen_next = _SEEN.unpack_from(self._memory)
+        boot, *place, seen_epoch, _, seen_next = _SEEN.unpack_from(self._memory)
         is_here = boot.rstrip(b"\0") == self._boot != b"" and tuple(place) == self._place
         return is_here and bool(seen_epoch == epoch and seen_next <= next_index)
 
-    def begin(self, epoch: int, next_index: int) -> None:
-        _SEEN.pack_into(self._memory, 0, self._boot, *self._place, epoch, next_index)
+    @property
+    def offset_s(self) -> int:
+        """The spool's clock when the machine's stood at 0 since its boot."""
+        return int(_SEEN.unpack_from(self._memory)[4])
+
+    def begin(self, epoch: int, offset_s: int, next_index: int) -> None:
+        _SEEN.pack_into(self._memory, 0, self._boot, *self._place, epoch, offset_s, next_index)
 
     def note(self, next_index: int) -> None:
         """Everything before it is safe."""

@@ -1,0 +1,90 @@
+"""The life of a spool: whether it is the one that it was, in which epoch, and at what time."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Iterable
+from pathlib import Path
+
+from millrace.core.gateway.identity import new_epoch
+from millrace.core.gateway.ledger import Ledger
+from millrace.core.gateway.records import Record
+from millrace.edge.gateway.clock import Clock
+from millrace.edge.gateway.renamed import Renamed
+from millrace.edge.gateway.witness import Witness
+
+log = logging.getLogger(__name__)
+
+
+class Life:
+    """Goes on where the witness knows the spool; else another begins, in an epoch of its own."""
+
+    def __init__(self, folder: Path, ledger: Ledger, clock: Clock, *, is_new: bool) -> None:
+        self._folder = folder
+        self._ledger = ledger
+        self._clock = clock
+        self._witness = Witness(folder)
+        self._renamed = Renamed(folder / "renamed.json")
+        epoch, next_index = ledger.epoch, ledger.next_index
+        is_known = not is_new and self._witness.knows(epoch, next_index)
+        since_boot_s = clock.since_boot_s()
+        # Of the spool's own clock, which stands still while the machine is off.
+        self._offset_s = self._witness.offset_s if is_known else ledger.clock_s - since_boot_s
+        # By how much the machine's clock was set since the last message, as far as that is seen.
+        self.clock_was_set_s = 0 if is_new else self._shift_s(is_known=is_known)
+        # Messages that were safe and are not here, as an older state of the folder came back.
+        self.missing = 0 if is_new else self._witness.missing(epoch, next_index)
+        if not is_known:
+            self.begin_anew(next_index)
+            self._tell(is_new=is_new)
+
+    def now_s(self) -> int:
+        """By a clock that nobody sets."""
+        return self._clock.since_boot_s() + self._offset_s
+
+    def stamp(self) -> None:
+        """What is kept from here on comes now."""
+        self._ledger.time_ms, self._ledger.clock_s = self._clock.wall_ms(), self.now_s()
+
+    def note(self, next_index: int) -> None:
+        """Everything before it is safe."""
+        self._witness.note(next_index)
+
+    def begin_anew(self, next_index: int, first: Record | None = None) -> None:
+        """Another life has used the numbers that are to come; those of `first`, and of all that is
+        behind it, too."""
+        chance = secrets.randbits(31)
+        epoch = new_epoch(self._clock.wall_ms() // 1000, chance, self._ledger.epoch)
+        if first:
+            self._renamed.add(first, epoch)
+        self._ledger.epoch = epoch
+        self._witness.begin(epoch, self._offset_s, next_index)
+
+    def named(self, records: Iterable[Record]) -> list[Record]:
+        """As they are sent: under another name where their own was used by another life."""
+        return [self._renamed.apply(one) for one in records] if self._renamed else list(records)
+
+    def close(self) -> None:
+        self._witness.close()
+
+    def _shift_s(self, *, is_known: bool) -> int:
+        """By how much the machine's clock was set since the last message, as far as is certain:
+        how long a machine was off nobody knows, but not for less than no time."""
+        passed_s = (self._clock.wall_ms() - self._ledger.time_ms) // 1000
+        shift_s = passed_s - (self.now_s() - self._ledger.clock_s)
+        return shift_s if is_known else min(0, shift_s)
+
+    def _tell(self, *, is_new: bool) -> None:
+        if self.missing:
+            log.error(
+                "%s: it came back in an older state: %s messages that were safe are not here; those"
+                " of them that the broker has not are lost",
+                *(self._folder, self.missing),
+            )
+        elif not is_new:
+            log.info(
+                "%s: this machine has not seen it since it was started, so it may be a copy or an"
+                " older state: what comes from now on is named in epoch %s",
+                *(self._folder, self._ledger.epoch),
+            )
