@@ -8,7 +8,7 @@ from typing import Any
 from confluent_kafka import Message
 
 from millrace.edge import header_bytes
-from millrace.edge.gateway.link import _headers_of
+from millrace.edge.gateway.look import _headers_of
 from millrace.edge.header_bytes import headers_of, keep_bytes, unreadable
 
 ODD = [(b"n\xff\xfe", b"1"), (b"plain", None), (b"\xc3\x28", b"")]

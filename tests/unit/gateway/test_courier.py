@@ -6,7 +6,7 @@ from pathlib import Path
 
 from millrace.core.gateway.bounds import Bounds
 from millrace.core.gateway.records import Draft
-from millrace.edge.gateway.courier import Courier
+from millrace.edge.gateway.courier import Courier, courier_of
 from millrace.edge.gateway.disk import NoRoomError
 from millrace.edge.gateway.spool import Spool
 
@@ -14,7 +14,7 @@ BOUNDS = Bounds(segment_bytes=4_096, total_bytes=16_384)
 
 
 def new_courier(folder: Path) -> Courier:
-    return Courier("plant-t", "lines", Spool(folder / "spool", BOUNDS), folder)
+    return courier_of("plant-t", "lines", Spool(folder / "spool", BOUNDS), folder)
 
 
 def keep(courier: Courier, count: int) -> None:
@@ -33,7 +33,7 @@ def deliver(courier: Courier) -> list[int]:
     delivered: list[int] = []
     while record := courier.next():
         courier.hand_over(record)
-        courier.window.acknowledge(record.serial, ("t", 0), record.serial)
+        courier.window.finish(record.serial)
         delivered.append(record.serial)
     courier.save()
     return delivered

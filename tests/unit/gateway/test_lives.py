@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 from millrace.core.gateway.bounds import Bounds
 from millrace.core.gateway.identity import Headers, content_of, new_epoch
+from millrace.core.gateway.look_back import TopicSight
 from millrace.core.gateway.records import Draft
 from millrace.edge.gateway import witness
-from millrace.edge.gateway.courier import Courier
+from millrace.edge.gateway.courier import courier_of
 from millrace.edge.gateway.reader import Reader
 from millrace.edge.gateway.spool import Spool
 
@@ -41,16 +42,22 @@ class Site:
         self.start()
 
     def start(self) -> None:
-        self.spool = Spool(self.folder / "spool", BOUNDS)
-        self.courier = Courier("plant-a", "lines", self.spool, self.folder)
+        self.open()
         self.connect()
+
+    def open(self) -> None:
+        self.spool = Spool(self.folder / "spool", BOUNDS)
+        self.courier = courier_of("plant-a", "lines", self.spool, self.folder)
+        self.ends: dict[tuple[str, int], int] = {}
+        self.courier.window.share(self.ends)
 
     def connect(self) -> None:
         self.courier.rewind()
-        if self.courier.begins("t", {0: 0}) is not None:
-            there = ((headers, content_of(None, value)) for headers, value in self.broker)
-            self.courier.find("t", there)
-        self.courier.begin_at("t", {0: len(self.broker)})
+        end = len(self.broker)
+        plan = self.courier.begin("t", TopicSight("id", {0: 0}, {0: end}))
+        self.ends["t", 0] = end
+        there = self.broker[plan.begins[0] : plan.ends[0]] if plan.ends else []
+        self.courier.find("t", ((one, content_of(None, value)) for one, value in there))
 
     def keep(self, text: str, count: int) -> None:
         self.spool.keep(drafts(text, count))
@@ -59,8 +66,8 @@ class Site:
         while most > 0 and (record := self.courier.next()):
             self.courier.hand_over(record)
             self.broker.append((self.courier.headers(record), record.draft.value))
-            offset = len(self.broker) - 1
-            self.courier.window.acknowledge(record.serial, ("t", 0), offset)
+            self.courier.window.finish(record.serial)
+            self.ends["t", 0] = len(self.broker)
             most -= 1
         self.courier.save()
 
@@ -71,10 +78,12 @@ class Site:
     def back_up(self, to: Path) -> None:
         shutil.copytree(self.folder, to)
 
-    def restore(self, backup: Path) -> None:
+    def restore(self, backup: Path, *, connects: bool = True) -> None:
         shutil.rmtree(self.folder)
         shutil.copytree(backup, self.folder)
-        self.start()
+        self.open()
+        if connects:
+            self.connect()
 
     @property
     def values(self) -> list[bytes]:
@@ -191,7 +200,7 @@ def test_a_machine_that_tells_of_no_boot_begins_a_life_with_each_start(site, mon
 def in_the_past(site: Site, folder: Path, then: int) -> None:
     """A machine whose memory was put back too: it goes on and knows of nothing."""
     site.stop()
-    site.restore(folder)
+    site.restore(folder, connects=False)
     site.spool._ledger.epoch = then  # noqa: SLF001 - as nobody can do from outside
     site.spool.life.missing = 0
 

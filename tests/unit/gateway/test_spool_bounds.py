@@ -14,7 +14,7 @@ from millrace.core.gateway.records import Draft
 from millrace.core.gateway.segments import encode_heading_of
 from millrace.edge.gateway import witness
 from millrace.edge.gateway.clock import Clock, ClockWatch
-from millrace.edge.gateway.courier import Courier
+from millrace.edge.gateway.courier import courier_of
 from millrace.edge.gateway.disk import NoRoomError
 from millrace.edge.gateway.spool import Spool
 
@@ -116,7 +116,7 @@ class Site:
 
     def start(self) -> None:
         self.spool = Spool(self.folder / "spool", AGE, self.clock)
-        self.courier = Courier("plant-a", "lines", self.spool, self.folder)
+        self.courier = courier_of("plant-a", "lines", self.spool, self.folder)
         self.look()
 
     def keep(self) -> None:

@@ -10,18 +10,34 @@ A, B = ("t", 0), ("t", 1)
 
 
 def handed_over(count: int, progress: Progress | None = None) -> Window:
-    window = Window(progress or Progress())
+    window = new_window(progress)
     for index in range(window.base, window.base + count):
         window.hand_over(index)
     return window
 
 
+def new_window(progress: Progress | None = None) -> Window:
+    """Of a sender to topic t, which has ends of its own."""
+    window = Window(progress or Progress(ids={"t": ""}))
+    window.share(ENDS)
+    ENDS.clear()
+    return window
+
+
+ENDS: dict[tuple[str, int], int] = {}
+
+
+def acknowledge(window: Window, index: int, part: tuple[str, int], offset: int) -> None:
+    ENDS[part] = offset + 1
+    window.finish(index)
+
+
 def test_the_base_is_the_first_that_is_not_done():
     window = handed_over(4)
-    window.acknowledge(1, A, 0)
-    window.acknowledge(3, B, 0)
+    acknowledge(window, 1, A, 0)
+    acknowledge(window, 3, B, 0)
     assert (window.base, window.outstanding) == (0, 2)
-    window.acknowledge(0, A, 1)
+    acknowledge(window, 0, A, 1)
     assert (window.base, window.outstanding) == (2, 1)
     assert [window.is_done(index) for index in range(4)] == [True, True, False, True]
 
@@ -37,21 +53,30 @@ def test_what_was_lost_with_its_bytes_is_not_waited_for():
 def test_offsets_wait_for_all_that_was_handed_over_before_them():
     window = handed_over(3)
     window.progress()  # nothing was sent: the mark is behind the third message
-    window.acknowledge(1, A, 10)
-    window.acknowledge(2, B, 20)
-    assert window.progress().offsets == {}
-    window.acknowledge(0, B, 21)
+    acknowledge(window, 1, A, 10)
+    acknowledge(window, 2, B, 20)
     assert window.progress().offsets == {}
     window.hand_over(3)
-    window.acknowledge(3, A, 11)
+    acknowledge(window, 0, B, 21)
+    assert window.progress().offsets == {}
+    window.hand_over(4)
+    acknowledge(window, 3, A, 11)
     assert window.progress().offsets == {"t": {0: 11, 1: 22}}
 
 
-def test_nothing_moves_while_an_earlier_way_is_not_looked_through():
-    window = handed_over(1, Progress(base=5, offsets={"t": {0: 3}}))
-    window.acknowledge(5, A, 9)
-    kept = window.progress(is_looked_through=False)
-    assert kept == Progress(base=6, offsets={"t": {0: 3}})
+def test_offsets_follow_at_once_where_nothing_was_sent_that_is_not_done():
+    window = handed_over(1)
+    acknowledge(window, 0, A, 10)
+    assert window.progress().offsets == {"t": {0: 11}}
+    ENDS[A] = 5_000_000
+    assert window.progress().offsets == {"t": {0: 5_000_000}}, "by what others have sent"
+
+
+def test_offsets_stand_while_what_an_earlier_process_may_have_sent_is_not_done():
+    kept = Progress(base=5, reach=7, offsets={"t": {0: 3}}, ids={"t": ""})
+    window = handed_over(1, kept)
+    acknowledge(window, 5, A, 9)
+    assert window.progress() == Progress(base=6, reach=7, offsets={"t": {0: 3}}, ids={"t": ""})
 
 
 def test_a_next_start_finds_all_that_was_delivered_and_not_written_down():
@@ -60,7 +85,7 @@ def test_a_next_start_finds_all_that_was_delivered_and_not_written_down():
     chance = random.Random(1)
     for _ in range(300):
         logs: dict[tuple[str, int], list[int]] = {A: [], B: []}
-        window, told = Window(Progress()), Window(Progress()).progress()
+        window, told = new_window(), Progress()
         waiting: list[tuple[int, tuple[str, int], int]] = []
         for _ in range(60):
             act = chance.random()
@@ -74,7 +99,7 @@ def test_a_next_start_finds_all_that_was_delivered_and_not_written_down():
                 mine = next((one for one in waiting if one[1] == part), None)
                 if mine:
                     waiting.remove(mine)
-                    window.acknowledge(*mine)
+                    acknowledge(window, *mine)
             else:
                 told = window.progress()
         for (topic, number), log in logs.items():
@@ -84,10 +109,10 @@ def test_a_next_start_finds_all_that_was_delivered_and_not_written_down():
 
 
 def test_what_was_dropped_at_the_base_moves_the_base_at_once():
-    window = Window(Progress(base=100))
+    window = new_window(Progress(base=100))
     window.hand_over(200)
     assert (window.base, window.outstanding) == (200, 1)
-    window.acknowledge(200, A, 5)
+    acknowledge(window, 200, A, 5)
     assert window.base == 201
 
 

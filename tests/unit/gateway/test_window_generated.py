@@ -10,8 +10,6 @@ from hypothesis import strategies as st
 
 from millrace.core.gateway.window import Progress, Window
 
-PARTS = [("t", 0), ("t", 1)]
-
 
 class Spool:
     """Messages 0 to `count`, of which some are gone."""
@@ -48,10 +46,7 @@ class Sender:
         for index in self._chance.sample(self.sent, self._chance.randrange(len(self.sent) + 1)):
             self.sent.remove(index)
             self.done.append(index)
-            if self._chance.random() < 0.2:
-                self.window.finish(index)
-            else:
-                self.window.acknowledge(index, self._chance.choice(PARTS), len(self.done))
+            self.window.finish(index)
 
     def rewind(self) -> None:
         self.sent.clear()
@@ -88,7 +83,7 @@ def test_a_window_with_gaps_and_rewinds_ends_with_all_done_and_none_sent_twice(
     acts = [sender.feed, sender.feed, sender.answer, sender.answer, sender.rewind, sender.lose]
     for _ in range(steps):
         chance.choice(acts)()
-        sender.window.progress(is_looked_through=chance.random() < 0.8)
+        sender.window.progress()
         sender.check()
     sender.end()
     window = sender.window

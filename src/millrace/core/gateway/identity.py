@@ -7,6 +7,8 @@ from millrace.core.gateway.numbers import whole_number
 
 SITE = "millrace-site"
 Headers = list[tuple[str, str | bytes | None]]
+# A message at the broker: its headers, and what it holds, as `content_of` says it.
+Found = tuple[Headers, int]
 
 
 class Identity:

@@ -56,6 +56,8 @@ class InputSpec(Frozen):
     plain: bool = False
     at_bound: AtBound = AtBound.BLOCK
     spool: SpoolSpec = SpoolSpec()
+    # How much of what no broker takes is kept; at this bound the input's messages wait.
+    dead_letters: Size = 256 << 20
     max_message: Annotated[Size, Field(ge=1, le=64 << 20)] = 1_000_000
     rules: Rules = ()
 
@@ -63,6 +65,8 @@ class InputSpec(Frozen):
     def _fits_its_spool(self) -> InputSpec:
         if 2 * self.max_message > self.spool.segment:
             raise ValueError("spool.segment has to be twice max_message at least")
+        if 2 * self.max_message > self.dead_letters:
+            raise ValueError("dead_letters has to be twice max_message at least")
         return self
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
 
@@ -25,8 +24,9 @@ class BrokerSpec(Frozen):
 
     settings: Path = Path("client.properties")
     password: Path = Path("password.properties")
-    # How long a topic may be missing or refuse before what is for it becomes a dead letter.
-    patience: Duration = timedelta(minutes=1)
+    # How long a topic may be missing or refuse before what is for it becomes a dead letter; None:
+    # it is waited for.
+    patience: Duration | None = None
 
 
 class StatusSpec(Frozen):

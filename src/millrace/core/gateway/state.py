@@ -48,6 +48,8 @@ class InputState(Frozen):
     delivered_per_s: float
     # Why nothing is taken; empty: it is.
     obstacle: str = ""
+    # Why nothing of it is delivered, whatever the broker takes; empty: it is.
+    held_up: str = ""
 
     @computed_field  # type: ignore[prop-decorator]
     @property
@@ -77,6 +79,11 @@ class GatewayState(Frozen):
     obstacle: str
     # Topics that take nothing, and why.
     refusals: dict[str, str]
+    # Messages that were read at the broker, in search of what is delivered already.
+    read_back: int = 0
+    # How often a topic was deleted and made anew, or came back in an older state.
+    topics_made_anew: int = 0
+    topics_gone_back: int = 0
 
     @property
     def alarms(self) -> list[str]:
@@ -84,9 +91,14 @@ class GatewayState(Frozen):
         found += [f"topic {topic}: {reason}" for topic, reason in sorted(self.refusals.items())]
         if self.commands and self.commands.obstacle:
             found.append(f"commands: {self.commands.obstacle}")
+        for count, what in (
+            (self.topics_made_anew, "made anew: what was in the old one and not read is gone"),
+            (self.topics_gone_back, "back in an older state: what it had delivered since is gone"),
+        ):
+            if count:
+                found.append(f"{count:,} times a topic was {what}")
         for one in self.inputs:
-            if one.obstacle:
-                found.append(f"{one.name}: {one.obstacle}")
+            found += [f"{one.name}: {why}" for why in (one.obstacle, one.held_up) if why]
             if one.contested:
                 names = ", ".join(one.contested[-_NAMES_TOLD:])
                 found.append(f"{one.name}: two devices use one name at once: {names}")

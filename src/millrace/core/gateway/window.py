@@ -7,17 +7,22 @@ from collections.abc import Mapping
 
 from pydantic import Field
 
+from millrace.core.gateway.look_back import Known
 from millrace.core.model import Frozen
 
 Part = tuple[str, int]
 
 
 class Progress(Frozen):
-    """All before `base` are done. What an earlier delivery sent of the others, and was not told of,
-    is at the broker from these offsets on, by topic and partition."""
+    """All before `base` are done. None from `reach` on was ever handed over. What an earlier
+    delivery sent of those between, and was not told of, is at the broker from these offsets on, by
+    topic and partition."""
 
     base: int = 0
+    reach: int = 0
     offsets: dict[str, dict[int, int]] = Field(default_factory=dict)
+    # The topics' ids: under another id the same name is another topic.
+    ids: dict[str, str] = Field(default_factory=dict)
 
 
 class Window:
@@ -37,18 +42,25 @@ class Window:
         self._in_gaps = 0
         # From `next` on: stretches that were done before the last rewind, in order.
         self._ahead: deque[tuple[int, int]] = deque()
-        self._ends = {
+        self._ids = dict(progress.ids)
+        self._safe = {
             (topic, partition): offset
             for topic, parts in progress.offsets.items()
             for partition, offset in parts.items()
         }
-        self._safe = dict(self._ends)
-        self._reach = self._mark = self.next
-        self._at_mark = dict(self._ends)
+        # What is known of where the topics end. Whatever is handed over from now on comes behind.
+        self._ends: dict[Part, int] = {}
+        self._reach = self._mark = max(progress.base, progress.reach)
+        self._at_mark = dict(self._safe)
 
     @property
     def outstanding(self) -> int:
         return self.next - self.base - len(self._done) - self._in_gaps
+
+    @property
+    def may_have_sent(self) -> bool:
+        """Whether any message that is not done was ever handed over, by an earlier process too."""
+        return self.base < self._reach
 
     @property
     def span(self) -> int:
@@ -98,10 +110,6 @@ class Window:
                 break
         self.base = base
 
-    def acknowledge(self, index: int, part: Part, offset: int) -> None:
-        self._ends[part] = offset + 1
-        self.finish(index)
-
     def is_done(self, index: int) -> bool:
         """Of a message that was handed over."""
         return index < self.base or index in self._done
@@ -113,15 +121,31 @@ class Window:
             self.pass_over(self._ahead[0][1])
         return index >= self.next
 
-    def knows(self, topic: str) -> bool:
-        return any(known == topic for known, _ in self._safe)
+    def share(self, ends: dict[Part, int]) -> None:
+        """Ends that all windows of a producer learn of together: one that has nothing to send
+        follows those that have."""
+        self._ends = ends
 
-    def begin_at(self, ends: Mapping[Part, int]) -> None:
-        """The ends of partitions of which nothing is known, before anything is sent to them."""
-        for part, end in ends.items():
-            self._ends.setdefault(part, end)
-            self._safe.setdefault(part, end)
-            self._at_mark.setdefault(part, end)
+    def known(self, topic: str) -> Known | None:
+        """None: nothing was ever sent to it."""
+        if topic not in self._ids:
+            return None
+        offsets = {number: at for (name, number), at in self._safe.items() if name == topic}
+        return Known(self._ids[topic], offsets)
+
+    def begin(self, topic: str, topic_id: str, offsets: Mapping[int, int]) -> None:
+        """In a topic, all that was sent of what is not done lies behind these offsets."""
+        for kept in (self._safe, self._at_mark):
+            for part in [part for part in kept if part[0] == topic]:
+                del kept[part]
+            kept.update({(topic, number): offset for number, offset in offsets.items()})
+        self._ids[topic] = topic_id
+
+    def forget(self, topic: str) -> None:
+        """Its offsets mean nothing any more; what was sent may be anywhere in it."""
+        known = self.known(topic)
+        if known:
+            self.begin(topic, known.id, dict.fromkeys(known.offsets, 0))
 
     def rewind(self) -> None:
         """Whatever is not done will be handed over again."""
@@ -136,16 +160,25 @@ class Window:
         self._in_gaps = 0
         self.next = self.base
 
-    def progress(self, *, is_looked_through: bool = True) -> Progress:
+    def progress(self, allowed: int = 0) -> Progress:
         """Offsets of a moment at which nothing of what is not done now had been handed over:
         whatever of it the broker has, it has behind them.
 
-        Not `is_looked_through`: an earlier delivery may have sent more than this one has met.
+        `allowed`: before this, messages may be handed over without another word.
         """
-        if is_looked_through and self.base >= self._mark:
-            self._safe = self._at_mark
-            self._mark, self._at_mark = self._reach, dict(self._ends)
+        if not self.may_have_sent:
+            self._safe = self._at_mark = self._ends_now()
+            self._mark = self._reach
+        elif self.base >= self._mark:
+            self._safe, self._at_mark = self._at_mark, self._ends_now()
+            self._mark = self._reach
         offsets: dict[str, dict[int, int]] = {}
         for (topic, partition), offset in self._safe.items():
             offsets.setdefault(topic, {})[partition] = offset
-        return Progress(base=self.base, offsets=offsets)
+        reach = max(self._reach, allowed)
+        return Progress(base=self.base, reach=reach, offsets=offsets, ids=dict(self._ids))
+
+    def _ends_now(self) -> dict[Part, int]:
+        """Of the topics that it sends to."""
+        ends = {part: end for part, end in self._ends.items() if part[0] in self._ids}
+        return {**self._safe, **ends}

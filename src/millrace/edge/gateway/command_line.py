@@ -15,7 +15,7 @@ from millrace.core.gateway.state import CommandsState
 from millrace.edge.gateway.command_feed import Arrived, CommandFeed
 from millrace.edge.gateway.commander import Commander
 from millrace.edge.gateway.committer import Batch, Committer, Outcome
-from millrace.edge.gateway.courier import Courier
+from millrace.edge.gateway.courier import courier_of
 from millrace.edge.gateway.memory_file import MemoryFile
 from millrace.edge.gateway.settings import read_client, read_login, site_of
 from millrace.edge.gateway.spool import Spool
@@ -38,7 +38,7 @@ class CommandLine:
         self._loop = asyncio.get_running_loop()
         # An outcome is never refused: it waits for room.
         self._committer = Committer(COMMANDS, spool, AtBound.BLOCK, tell, lambda _: wake())
-        self.courier = Courier(spec.site, COMMANDS, spool, folder)
+        self.courier = courier_of(spec.site, COMMANDS, spool, folder)
         rules = Rules(devices=spec.commands.devices, most_open=spec.commands.most_open)
         self.commander = Commander(MemoryFile(folder / "memory.json"), rules, self._committer)
         settings = read_client(spec)

@@ -4,30 +4,106 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Protocol
 
-from millrace.core.gateway.identity import Headers, Identity, content_of
+from millrace.core.gateway.identity import Found, Headers, Identity, content_of
+from millrace.core.gateway.look_back import LookBack, TopicSight, plan_look_back
 from millrace.core.gateway.records import Record
-from millrace.core.gateway.window import Window
-from millrace.edge.gateway.dead_letters import DeadLetters
+from millrace.core.gateway.window import Progress, Window
+from millrace.edge.gateway.dead_letters import MOST_BYTES, DeadLetters
 from millrace.edge.gateway.progress_file import ProgressFile
 from millrace.edge.gateway.reader import Reader
-from millrace.edge.gateway.spool import Spool
+from millrace.edge.gateway.spool import Spool, bytes_of
 
 log = logging.getLogger(__name__)
+# So many messages may be handed over after it was written down that they may be.
+_ALLOWED_AHEAD = 100_000
+# Positions of an input that sends nothing are written down with every so many saves.
+_FOLLOW_EVERY = 25
+_LETTERS_BYTES = 1 << 20
+
+
+class Source(Protocol):
+    """Messages that are safe, and may go when they are done."""
+
+    oldest_s: int | None
+
+    @property
+    def epoch(self) -> int: ...
+    @property
+    def first_index(self) -> int: ...
+    @property
+    def next_index(self) -> int: ...
+    def trim(self, base: int) -> None: ...
+    def next_number(self, topic: bytes) -> int: ...
+    def begin_life(self, record: Record | None = None) -> None: ...
+    def named(self, records: Iterable[Record]) -> list[Record]: ...
+
+
+class Pages(Protocol):
+    """A source's messages in their order."""
+
+    damaged_bytes: int
+
+    @property
+    def position(self) -> int: ...
+    def read(self) -> list[Record]: ...
+    def seek(self, index: int) -> None: ...
+    def close(self) -> None: ...
+
+
+class Store(Protocol):
+    """Where it is kept how far a source is delivered."""
+
+    def read(self) -> Progress: ...
+    def write(self, progress: Progress) -> None: ...
+    def close(self) -> None: ...
+
+
+class Letters(Protocol):
+    """Where messages go that no broker takes."""
+
+    count: int
+    # Why none can be written; empty: they can.
+    obstacle: str
+
+    def write(self, letters: list[tuple[Record, str]]) -> bool: ...
+    def are_written(self, record: Record) -> bool: ...
+    def give_back(self, base: int) -> None: ...
+
+
+def courier_of(
+    site: str, name: str, spool: Spool, folder: Path, letter_bytes: int = MOST_BYTES
+) -> Courier:
+    store = ProgressFile(folder / "progress")
+    base = store.read().base
+    letters = DeadLetters(folder, letter_bytes, base)
+    return Courier(site, name, spool, Reader(spool, base), store, letters)
 
 
 class Courier:
     """Used by the delivering thread alone."""
 
-    def __init__(self, site: str, name: str, spool: Spool, folder: Path) -> None:
+    def __init__(
+        self,
+        site: str,
+        name: str,
+        spool: Source,
+        reader: Pages,
+        store: Store,
+        letters: Letters,
+    ) -> None:
         self.name = name
         self.spool = spool
-        self.dead_letters = DeadLetters(folder / "dead-letters.jsonl")
-        self._file = ProgressFile(folder / "progress")
-        self.window = Window(self._file.read())
-        self.reader = Reader(spool, self.window.base)
+        self.reader = reader
+        self.dead_letters = letters
+        self._store = store
+        kept = store.read()
+        self._allowed = min(kept.reach, spool.next_index)
+        self.window = Window(kept.model_copy(update={"reach": self._allowed}))
+        self._quiet_saves = 0
         self._site = site
         self._identities: dict[bytes, Identity] = {}
         self._waiting: deque[Record] = deque()
@@ -38,6 +114,9 @@ class Courier:
         # met before the index of the horizon.
         self._found: dict[tuple[bytes, int], dict[int, int]] = {}
         self._horizon = self.window.base
+        # Those that no broker takes, and why, until they are written as dead letters.
+        self._letters: list[tuple[Record, str]] = []
+        self._letters_bytes = 0
         # Before this index each message goes alone: one of them is refused, and which is not known.
         self.careful_until = 0
         # The last that went alone.
@@ -45,6 +124,16 @@ class Courier:
         # Those that were refused alone, and why.
         self.condemned: dict[int, str] = {}
         self.delivered = 0
+
+    @property
+    def waiting(self) -> int:
+        """How many messages of those that the spool still holds are not done."""
+        return max(0, self.spool.next_index - max(self.window.base, self.spool.first_index))
+
+    @property
+    def unanswered(self) -> int:
+        """How many messages are at the broker, or on their way to it."""
+        return self.window.outstanding - len(self._letters)
 
     def identity(self, topic: bytes) -> Identity:
         if topic not in self._identities:
@@ -63,6 +152,8 @@ class Courier:
                     self._begin_life(record)
                     continue
                 if not self._is_done(record):
+                    if record.serial >= self._allowed:
+                        self._allow(record.serial)
                     return record
                 self._waiting.popleft()
             records = self.reader.read()
@@ -75,13 +166,6 @@ class Courier:
     def hand_over(self, record: Record) -> None:
         self._waiting.popleft()
         self.window.hand_over(record.serial)
-
-    def bury(self, record: Record, reason: str) -> None:
-        """No broker takes it."""
-        self.hand_over(record)
-        self.dead_letters.add(record, reason)
-        log.error("%s: message %s is a dead letter: %s", self.name, record.serial, reason)
-        self.window.finish(record.serial)
 
     def _is_done(self, record: Record) -> bool:
         window = self.window
@@ -117,6 +201,41 @@ class Courier:
         self.spool.begin_life(record)
         self._waiting = deque(self.spool.named(self._waiting))
 
+    def _allow(self, serial: int) -> None:
+        """A next start knows that nothing from here on was sent."""
+        self._allowed = serial + _ALLOWED_AHEAD
+        self.save()
+
+    # What no broker takes.
+
+    def bury(self, record: Record, reason: str) -> bool:
+        """No broker takes it: it is done when it is written down. False: those behind it wait."""
+        self.hand_over(record)
+        self._letters.append((record, reason))
+        self._letters_bytes += bytes_of(record.draft)
+        if self._letters_bytes >= _LETTERS_BYTES:
+            self.settle()
+        return not self.dead_letters.obstacle
+
+    def settle(self) -> None:
+        """Those that were buried are written down together; where they cannot be, they wait."""
+        if not self._letters:
+            return
+        new = [one for one in self._letters if not self.dead_letters.are_written(one[0])]
+        if self.dead_letters.write(new):
+            if new:
+                log.error(
+                    "%s: %s dead letters, the first: message %s: %s",
+                    *(self.name, len(new), new[0][0].serial, new[0][1]),
+                )
+            for record, _ in self._letters:
+                self.window.finish(record.serial)
+            self._forget_letters()
+
+    def _forget_letters(self) -> None:
+        self._letters.clear()
+        self._letters_bytes = 0
+
     # When a link is made, and when it breaks.
 
     def rewind(self) -> None:
@@ -124,23 +243,19 @@ class Courier:
         self.reader.seek(self.window.base)
         self._waiting.clear()
         self._times.clear()
+        self._forget_letters()
 
-    @property
-    def waiting(self) -> int:
-        """How many messages of those that the spool still holds are not done."""
-        return max(0, self.spool.next_index - max(self.window.base, self.spool.first_index))
+    def begin(self, topic: str, sight: TopicSight) -> LookBack:
+        """On a new link, where a topic is seen so; it is written down before anything is sent."""
+        may_have_sent = self.window.may_have_sent
+        plan = plan_look_back(self.window.known(topic), sight, may_have_sent=may_have_sent)
+        self.window.begin(topic, sight.id, plan.safe)
+        for name in [name for name in self._found if name[0] == topic.encode()]:
+            del self._found[name]
+        self._write()
+        return plan
 
-    def begins(self, topic: str, ends: Mapping[int, int]) -> dict[int, int] | None:
-        """From where on an earlier way may have left messages; None: there was none."""
-        if not self.window.knows(topic):
-            return None
-        known = self.window.progress(is_looked_through=False).offsets.get(topic, {})
-        return {number: known.get(number, 0) for number in ends}
-
-    def begin_at(self, topic: str, ends: Mapping[int, int]) -> None:
-        self.window.begin_at({(topic, number): end for number, end in ends.items()})
-
-    def find(self, topic: str, messages: Iterable[tuple[Headers, int]]) -> None:
+    def find(self, topic: str, messages: Iterable[Found]) -> None:
         """With what they hold, as `content_of` says it: a name alone proves nothing."""
         name = topic.encode()
         identity = self.identity(name)
@@ -162,9 +277,21 @@ class Courier:
 
     def save(self) -> None:
         """How far it is, and what is not needed any more goes."""
-        self._file.write(self.window.progress(is_looked_through=not self._found))
-        self.spool.trim(self.window.base)
+        self.settle()
+        base = self.window.base
+        if self._allowed < self.window.next + _ALLOWED_AHEAD // 2:
+            self._allowed = self.window.next + _ALLOWED_AHEAD
+        self._quiet_saves += 1
+        last = self._store.read()
+        if (base, self._allowed) != (last.base, last.reach) or self._quiet_saves >= _FOLLOW_EVERY:
+            self._write()
+        self.spool.trim(base)
         self.spool.oldest_s = self._oldest_s()
+        self.dead_letters.give_back(base)
+
+    def _write(self) -> None:
+        self._quiet_saves = 0
+        self._store.write(self.window.progress(self._allowed))
 
     def _oldest_s(self) -> int | None:
         while len(self._times) > 1 and self._times[1][0] <= self.window.base:
@@ -175,5 +302,6 @@ class Courier:
 
     def close(self) -> None:
         self.save()
+        self._write()
         self.reader.close()
-        self._file.close()
+        self._store.close()

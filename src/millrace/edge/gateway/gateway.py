@@ -17,7 +17,7 @@ from millrace.core.site import ClientSettings
 from millrace.edge.gateway.clock import Clock, ClockWatch
 from millrace.edge.gateway.command_line import CommandLine
 from millrace.edge.gateway.committer import Batch, Committer, Outcome
-from millrace.edge.gateway.courier import Courier
+from millrace.edge.gateway.courier import Courier, courier_of
 from millrace.edge.gateway.data_folder import hold
 from millrace.edge.gateway.delivery import Delivery
 from millrace.edge.gateway.intake import Intake
@@ -127,7 +127,7 @@ class Gateway:
         on_durable = partial(self._on_durable, spec.name)
         committer = Committer(spec.name, spool, spec.at_bound, self._tell, on_durable)
         intake = Intake(Router(spec.topic, spec.key), committer)
-        courier = Courier(self.spec.site, spec.name, spool, folder)
+        courier = courier_of(self.spec.site, spec.name, spool, folder, spec.dead_letters)
         commander = self.commands.commander if self.commands else None
         server = server_of(spec, intake, self._handles, commander)
         return Line(spec, committer, intake, courier, server)
@@ -161,9 +161,9 @@ class Gateway:
         settings = read_client(self.spec)
         site, login = site_of(self.spec, settings), partial(read_login, self.spec, settings)
         connect = partial(Link, site, {**settings, **own}, login)
-        return Delivery(
-            name, couriers, topics, connect, self.spec.broker.patience / timedelta(seconds=1)
-        )
+        patience = self.spec.broker.patience
+        patience_s = patience / timedelta(seconds=1) if patience else None
+        return Delivery(name, couriers, topics, connect, patience_s)
 
     def _tell(self, answers: list[tuple[Batch, Outcome]]) -> None:
         self._loop.call_soon_threadsafe(_answer, answers)

@@ -10,7 +10,7 @@ from millrace.core.gateway.inputs import SpoolSpec
 from millrace.core.gateway.ledger import Entry
 from millrace.core.gateway.rules import RuleSpec
 from millrace.core.gateway.spec import EVENTS, GatewaySpec
-from millrace.edge.gateway.courier import Courier
+from millrace.edge.gateway.courier import Courier, courier_of
 from millrace.edge.gateway.event_log import EventLog
 from millrace.edge.gateway.rules import RuleFollower, topics_of
 from millrace.edge.gateway.spool import Spool
@@ -61,7 +61,7 @@ class RulesDesk:
             for one in spec.inputs
             if one.rules
         }
-        courier = Courier(spec.site, EVENTS, spool, folder)
+        courier = courier_of(spec.site, EVENTS, spool, folder)
         return cls(spool, courier, topics, followers, webhooks)
 
     def passed_over(self, name: str) -> int:

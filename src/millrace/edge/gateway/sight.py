@@ -83,6 +83,9 @@ class Sight:
             refusals={
                 topic: reason for one in self._deliveries for topic, reason in one.refusals.items()
             },
+            read_back=sum(one.forwarder.read_back for one in self._deliveries),
+            topics_made_anew=sum(one.forwarder.made_anew for one in self._deliveries),
+            topics_gone_back=sum(one.forwarder.gone_back for one in self._deliveries),
         )
 
     def _input(self, line: Line) -> InputState:
@@ -114,4 +117,5 @@ class Sight:
             taken_per_s=self._taken[spec.name].per_s,
             delivered_per_s=self._delivered[spec.name].per_s,
             obstacle=line.committer.obstacle or line.intake.obstacle,
+            held_up=courier.dead_letters.obstacle,
         )

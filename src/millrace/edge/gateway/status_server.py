@@ -44,6 +44,12 @@ _GAUGES = {
     "drain_s": "Until all that waits is delivered, as things go",
 }
 
+_COUNTERS_OF_SITE = {
+    "read_back": "Messages read at the broker in search of what is delivered already",
+    "topics_made_anew": "How often a topic was deleted and made anew",
+    "topics_gone_back": "How often a topic came back in an older state",
+}
+
 
 Family = TypeVar("Family", CounterMetricFamily, GaugeMetricFamily)
 
@@ -122,6 +128,10 @@ class _Metrics(Collector):
         set_text = "How often the machine's clock was set"
         yield _of_site("clock_was_set", set_text, state, state.clock_was_set)
         yield _of_site("topics_refused", "Topics that take nothing", state, len(state.refusals))
+        for name, text in _COUNTERS_OF_SITE.items():
+            family = CounterMetricFamily(f"millrace_gateway_{name}", text, labels=["site"])
+            family.add_metric([state.site], getattr(state, name))
+            yield family
 
 
 def _by_input(family: type[Family], name: str, text: str, state: GatewayState) -> Family:

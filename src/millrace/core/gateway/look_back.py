@@ -1,0 +1,79 @@
+"""Where to look, on a new link, for messages that an earlier one has left at the broker.
+
+Offsets mean something in one topic alone. A topic that was deleted and made anew counts from 0
+again under the old name, and a broker that was restored to an older state gives offsets again to
+other messages: what was kept of either is void.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+# Who has nothing that it may have sent looks at so many messages of each partition, all the same:
+# another life of it, which it knows nothing of, may have sent some.
+GLANCE = 1_000
+
+
+class History(Enum):
+    """What became of a topic since its offsets were kept."""
+
+    SAME = "it is as it was"
+    ANEW = "it was deleted and made anew"
+    BACK = "it ends before messages that it had: its broker came back in an older state"
+
+
+@dataclass(frozen=True)
+class TopicSight:
+    """A topic as the broker shows it."""
+
+    # Another for each topic that is made, whatever its name; empty: this broker has none.
+    id: str = ""
+    # By partition: its first offset, and the one that its next message will have.
+    begins: Mapping[int, int] = field(default_factory=dict)
+    ends: Mapping[int, int] = field(default_factory=dict)
+    # Why nothing can be sent to it; empty: nothing is known against it.
+    refusal: str = ""
+
+
+@dataclass(frozen=True)
+class Known:
+    """What was kept of a topic."""
+
+    id: str
+    offsets: Mapping[int, int]
+
+
+@dataclass(frozen=True)
+class LookBack:
+    history: History
+    # Behind these offsets, by partition, lies all that was sent of what is not done.
+    safe: Mapping[int, int]
+    # What is to be read, by partition: from these offsets to those.
+    begins: Mapping[int, int]
+    ends: Mapping[int, int]
+
+
+def plan_look_back(known: Known | None, sight: TopicSight, *, may_have_sent: bool) -> LookBack:
+    """`may_have_sent`: messages that are not done may have been sent before."""
+    history = _history(known, sight)
+    if known is None:
+        return LookBack(history, sight.ends, {}, {})
+    kept = known.offsets if history is History.SAME else {}
+    begins = {number: max(kept.get(number, 0), first) for number, first in sight.begins.items()}
+    if may_have_sent:
+        return LookBack(history, begins, begins, sight.ends)
+    if history is not History.SAME:
+        return LookBack(history, sight.ends, {}, {})
+    ends = {number: min(end, begins[number] + GLANCE) for number, end in sight.ends.items()}
+    return LookBack(history, sight.ends, begins, ends)
+
+
+def _history(known: Known | None, sight: TopicSight) -> History:
+    if known is None:
+        return History.SAME
+    if known.id and sight.id and known.id != sight.id:
+        return History.ANEW
+    is_shorter = any(at > sight.ends.get(number, 0) for number, at in known.offsets.items())
+    return History.BACK if is_shorter else History.SAME

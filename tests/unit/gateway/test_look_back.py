@@ -1,0 +1,52 @@
+"""Where a new link looks for what an earlier one has left, by what became of the topic."""
+
+from __future__ import annotations
+
+import pytest
+
+from millrace.core.gateway.look_back import GLANCE, History, Known, TopicSight, plan_look_back
+
+SIGHT = TopicSight("id-1", begins={0: 10, 1: 0}, ends={0: 500, 1: 20})
+
+
+@pytest.mark.parametrize(
+    ("known", "sight", "history", "begins"),
+    [
+        (Known("id-1", {0: 480, 1: 20}), SIGHT, History.SAME, {0: 480, 1: 20}),
+        (Known("id-1", {0: 480}), SIGHT, History.SAME, {0: 480, 1: 0}),
+        (Known("id-1", {0: 3, 1: 20}), SIGHT, History.SAME, {0: 10, 1: 20}),
+        (Known("id-0", {0: 480, 1: 20}), SIGHT, History.ANEW, {0: 10, 1: 0}),
+        (Known("id-0", {0: 480, 1: 20, 2: 7}), SIGHT, History.ANEW, {0: 10, 1: 0}),
+        (Known("id-1", {0: 480, 1: 21}), SIGHT, History.BACK, {0: 10, 1: 0}),
+        (Known("id-1", {0: 480, 1: 20, 2: 7}), SIGHT, History.BACK, {0: 10, 1: 0}),
+        (Known("", {0: 480, 1: 20}), SIGHT, History.SAME, {0: 480, 1: 20}),
+    ],
+    ids=[
+        "as it was",
+        "a partition more",
+        "records deleted by age",
+        "made anew",
+        "made anew with fewer partitions",
+        "shorter",
+        "partitions gone",
+        "of a broker without ids",
+    ],
+)
+def test_what_may_have_been_sent_is_looked_for(known, sight, history, begins):
+    plan = plan_look_back(known, sight, may_have_sent=True)
+    assert (plan.history, plan.safe) == (history, begins)
+    assert (plan.begins, plan.ends) == (begins, sight.ends)
+
+
+def test_a_topic_that_nothing_was_sent_to_begins_at_its_ends():
+    plan = plan_look_back(None, SIGHT, may_have_sent=True)
+    assert (plan.history, plan.safe, plan.ends) == (History.SAME, SIGHT.ends, {})
+
+
+def test_who_has_sent_nothing_that_is_not_done_begins_at_the_ends_after_a_glance():
+    sight = TopicSight("id-1", begins={0: 10, 1: 0}, ends={0: 5_000_000, 1: 20})
+    plan = plan_look_back(Known("id-1", {0: 20, 1: 20}), sight, may_have_sent=False)
+    assert plan.safe == sight.ends
+    assert (plan.begins, plan.ends) == ({0: 20, 1: 20}, {0: 20 + GLANCE, 1: 20})
+    anew = plan_look_back(Known("id-0", {0: 20, 1: 0}), sight, may_have_sent=False)
+    assert (anew.history, anew.safe, anew.ends) == (History.ANEW, sight.ends, {})
