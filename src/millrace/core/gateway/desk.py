@@ -27,12 +27,22 @@ class Open(Frozen):
     sent_at: AwareDatetime | None = None
 
 
+class Decided(Frozen):
+    """An outcome that is not known to be in the spool."""
+
+    outcome: Outcome
+    # How long the command has to be known.
+    until: AwareDatetime
+
+
 class Memory(Frozen):
     """What has to outlast a restart."""
 
     # By partition: the offset of the next command. None: a gateway that never had any.
     positions: dict[int, int] | None = None
     open: dict[str, Open] = Field(default_factory=dict)
+    # With the positions behind their commands, so that no kill loses an outcome between the two.
+    decided: dict[str, Decided] = Field(default_factory=dict)
     # By id: until when it has to be known.
     closed: dict[str, AwareDatetime] = Field(default_factory=dict)
 
@@ -48,15 +58,25 @@ class Desk:
         self._rules = rules
         self._open = dict(memory.open)
         self._closed = dict(memory.closed)
-        # Decided, and not on disk yet; by id, until when it has to be known.
-        self._decided: dict[str, datetime] = {}
+        self._decided = dict(memory.decided)
 
     def memory(self, positions: dict[int, int] | None) -> Memory:
-        return Memory(positions=positions, open=self._open, closed=self._closed)
+        return Memory(
+            positions=positions, open=self._open, decided=self._decided, closed=self._closed
+        )
 
     @property
     def open_count(self) -> int:
         return len(self._open)
+
+    @property
+    def decided_count(self) -> int:
+        return len(self._decided)
+
+    @property
+    def decided(self) -> list[Outcome]:
+        """Those that are not known to be in the spool."""
+        return [one.outcome for one in self._decided.values()]
 
     def on_command(self, command: Command, broker_time: datetime, now: datetime) -> Outcome | None:
         """An outcome where it cannot have another."""
@@ -118,19 +138,22 @@ class Desk:
         ]
 
     def is_decided(self, command_id: str) -> bool:
-        """It has an outcome that is not on disk yet."""
+        """It has an outcome that is not in the spool yet."""
         return command_id in self._decided
 
     def on_recorded(self, command_id: str) -> None:
-        """Its outcome is on disk."""
-        one = self._open.pop(command_id, None)
-        until = self._decided.pop(command_id, one.command.expires_at if one else None)
-        if until:
-            self._closed[command_id] = until
+        """Its outcome is in the spool."""
+        one, decided = self._open.pop(command_id, None), self._decided.pop(command_id, None)
+        if decided:
+            self._closed[command_id] = decided.until
+        elif one:
+            self._closed[command_id] = one.command.expires_at
 
     def _decide(self, command: Command, now: datetime, verdict: Verdict, text: str) -> Outcome:
-        self._decided[command.id] = min(command.expires_at, now + MOST_LIFE)
-        return Outcome(id=command.id, device=command.device, at=now, outcome=verdict, text=text)
+        outcome = Outcome(id=command.id, device=command.device, at=now, outcome=verdict, text=text)
+        until = min(command.expires_at, now + MOST_LIFE)
+        self._decided[command.id] = Decided(outcome=outcome, until=until)
+        return outcome
 
 
 def _why_expired(one: Open) -> str:

@@ -46,6 +46,7 @@ class CommandFeed(threading.Thread):
         login: Login,
         positions: dict[int, int] | None,
         take: Callable[[list[Arrived], dict[int, int]], None],
+        is_crowded: Callable[[], bool],
     ) -> None:
         super().__init__(name="commands", daemon=True)
         self._site = site
@@ -53,6 +54,7 @@ class CommandFeed(threading.Thread):
         self._login = login
         self._positions = positions
         self._take = take
+        self._is_crowded = is_crowded
         self._ends = threading.Event()
         self._watch = Watch(site, settings)
         # Why none comes; empty: they may.
@@ -108,6 +110,10 @@ class CommandFeed(threading.Thread):
 
     def _read(self, consumer: Consumer) -> None:
         while not self._ends.is_set():
+            if self._is_crowded():
+                self.obstacle = "their outcomes wait for room in the spool"
+                self._ends.wait(_POLL_S)
+                continue
             messages = consumer.consume(_MOST, _POLL_S)
             for message in messages:
                 if error := message.error():

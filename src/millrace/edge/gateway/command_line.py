@@ -48,6 +48,7 @@ class CommandLine:
             partial(read_login, spec, settings),
             self.commander.positions,
             self._take,
+            lambda: self.commander.is_crowded,
         )
 
     @property

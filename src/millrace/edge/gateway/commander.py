@@ -52,8 +52,9 @@ class Commander:
         self._clock = clock
         memory = file.read()
         self._desk = Desk(memory, rules)
+        self._most_decided = rules.most_open
         self.positions = memory.positions
-        for command_id in memory.open:
+        for command_id in (*memory.open, *memory.decided):
             if self._has_outcome(command_id):
                 self._desk.on_recorded(command_id)
         self.devices = Devices()
@@ -67,7 +68,14 @@ class Commander:
     def open_count(self) -> int:
         return self._desk.open_count
 
+    @property
+    def is_crowded(self) -> bool:
+        """Outcomes wait for room in the spool: no more commands are taken."""
+        return self._desk.decided_count >= self._most_decided
+
     def start(self) -> None:
+        for outcome in self._desk.decided:
+            self._record(outcome)
         self._task = asyncio.create_task(self._work())
 
     async def end(self) -> None:
