@@ -18,6 +18,7 @@ from millrace.core.gateway.look_back import TopicSight
 from millrace.core.gateway.records import Draft
 from millrace.edge.gateway import witness
 from millrace.edge.gateway.courier import courier_of
+from millrace.edge.gateway.progress_file import ProgressFile
 from millrace.edge.gateway.reader import Reader
 from millrace.edge.gateway.spool import Spool
 
@@ -130,6 +131,39 @@ def test_what_waited_in_a_backup_and_was_delivered_since_is_not_sent_again(site,
     site.keep("new", 10)
     site.deliver()
     assert site.values == [*words("waits", 20), *words("life", 10), *words("new", 10)]
+
+
+def test_of_a_copy_another_may_have_sent_all_that_waits(site, tmp_path):
+    """Also what its own progress calls never sent."""
+    site.keep("sent", 3)
+    site.deliver()
+    site.keep("waits", 5)
+    site.stop()
+    store = ProgressFile(tmp_path / "lines" / "progress")
+    store.write(store.read().model_copy(update={"reach": 3}))
+    store.close()
+    site.back_up(tmp_path / "backup")
+    site.start()
+    site.deliver()
+    site.stop()
+    site.restore(tmp_path / "backup")
+    site.deliver()
+    assert site.values == [*words("sent", 3), *words("waits", 5)]
+
+
+def test_a_backup_whose_progress_is_newer_than_its_spool_holds_nothing_up(site, tmp_path):
+    """As of a folder that was copied while the gateway ran."""
+    site.keep("old", 3)
+    site.deliver()
+    site.back_up(tmp_path / "backup")
+    site.keep("life", 100)
+    site.deliver()
+    site.stop()
+    shutil.copy(tmp_path / "lines" / "progress", tmp_path / "backup" / "progress")
+    site.restore(tmp_path / "backup")
+    site.keep("new", 50)
+    site.deliver()
+    assert site.values == [*words("old", 3), *words("life", 100), *words("new", 50)]
 
 
 def test_how_much_a_restored_folder_lacks_is_known(site, tmp_path, caplog):

@@ -113,6 +113,20 @@ def test_an_event_that_was_told_is_not_told_again(site):
     assert len(site.told) == 3
 
 
+def test_a_state_that_is_newer_than_the_spool_stops_no_rule(site):
+    """As of a folder that was copied while the gateway ran, and put back."""
+    site.wait_until_live()
+    site.keep(90)
+    file = site.folder / "rules.json"
+    wait_until(lambda: file.exists() and '"next_index":1' in file.read_text())
+    site.follower.end()
+    file.write_text(file.read_text().replace('"next_index":1', '"next_index":1000'))
+    site.start()
+    site.wait_until_live()
+    site.keep(70)
+    assert site.changes == ["began", "ended"]
+
+
 def test_without_room_for_events_samples_are_taken_and_events_wait(tmp_path):
     site = Site(tmp_path, LITTLE)
     site.wait_until_live()

@@ -24,6 +24,11 @@ class Progress(Frozen):
     # The topics' ids: under another id the same name is another topic.
     ids: dict[str, str] = Field(default_factory=dict)
 
+    def within(self, end: int) -> Progress:
+        """Of a spool that ends there. One that is put back may end before what was done: what comes
+        then was not."""
+        return self.model_copy(update={"base": min(self.base, end), "reach": min(self.reach, end)})
+
 
 class Window:
     """From the first message that is not done to the next that is to be handed over.

@@ -33,6 +33,8 @@ class Source(Protocol):
     @property
     def epoch(self) -> int: ...
     @property
+    def may_be_a_copy(self) -> bool: ...
+    @property
     def first_index(self) -> int: ...
     @property
     def next_index(self) -> int: ...
@@ -78,7 +80,7 @@ def courier_of(
     site: str, name: str, spool: Spool, folder: Path, letter_bytes: int = MOST_BYTES
 ) -> Courier:
     store = ProgressFile(folder / "progress")
-    base = store.read().base
+    base = store.read().within(spool.next_index).base
     letters = DeadLetters(folder, letter_bytes, base)
     return Courier(site, name, spool, Reader(spool, base), store, letters)
 
@@ -100,8 +102,9 @@ class Courier:
         self.reader = reader
         self.dead_letters = letters
         self._store = store
-        kept = store.read()
-        self._allowed = min(kept.reach, spool.next_index)
+        kept = store.read().within(spool.next_index)
+        # Of a copy, another may have sent any.
+        self._allowed = spool.next_index if spool.may_be_a_copy else kept.reach
         self.window = Window(kept.model_copy(update={"reach": self._allowed}))
         self._quiet_saves = 0
         self._site = site

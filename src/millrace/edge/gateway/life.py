@@ -35,6 +35,8 @@ class Life:
         self.clock_was_set_s = 0 if is_new else self._shift_s(is_known=is_known)
         # Messages that were safe and are not here, as an older state of the folder came back.
         self.missing = 0 if is_new else self._witness.missing(epoch, next_index)
+        # Since this start; else it goes on where it was.
+        self.is_another = not is_known
         if not is_known:
             self.begin_anew(next_index)
             self._tell(is_new=is_new)

@@ -44,7 +44,8 @@ class RuleFollower(threading.Thread):
         text = read_text(file)
         state = RulesState.model_validate_json(text) if text else RulesState()
         self._rules = [Rule(spec, state.rules.get(spec.name, RuleState()), name) for spec in rules]
-        self._next = max(state.next_index, spool.first_index)
+        # The state may be of a newer spool than this one.
+        self._next = min(max(state.next_index, spool.first_index), spool.next_index)
         self._saved = self._next
         spool.hold_from = self._next
         # Found, and not safe yet.

@@ -60,6 +60,11 @@ class Spool:
     def epoch(self) -> int:
         return self._ledger.epoch
 
+    @property
+    def may_be_a_copy(self) -> bool:
+        """Whether this machine has not seen it before, in this place and as far as this."""
+        return self.life.is_another
+
     def next_number(self, topic: bytes) -> int:
         return self._ledger.next_number(topic)
 
