@@ -13,7 +13,17 @@ from pathlib import Path
 from pydantic import TypeAdapter
 from rich.console import Console
 
-from benchmarks.faults import clocks, disks, hostile, identities, kills, links, relays, toxins
+from benchmarks.faults import (
+    clocks,
+    copies,
+    disks,
+    hostile,
+    identities,
+    kills,
+    links,
+    relays,
+    toxins,
+)
 from benchmarks.faults.fault import FAULTS as ALL
 from benchmarks.faults.fault import Fault, Outcome
 from benchmarks.faults.machine import separate
@@ -24,7 +34,7 @@ from millrace.core.layout import Layout
 CHECKOUT = Path(__file__).parents[2]
 PAGE = CHECKOUT / "docs" / "faults.md"
 KEPT = CHECKOUT / "var" / "faults.json"
-GROUPS = (kills, disks, links, toxins, identities, clocks, hostile, relays)
+GROUPS = (kills, disks, copies, links, toxins, identities, clocks, hostile, relays)
 # As on the page.
 FAULTS = [one for group in GROUPS for one in ALL if one.group == group.__name__]
 

@@ -15,6 +15,7 @@ from benchmarks.faults.stand import Stand
 
 _SOURCE = Path(__file__).with_name("clock.c")
 _HOUR_S = 3_600
+_MONTH_S = 30 * 24 * _HOUR_S
 
 
 class Clock:
@@ -55,3 +56,21 @@ def clock_forward(stand: Stand) -> None:
 def clock_back(stand: Stand) -> None:
     # A little less: a certificate of this minute is valid since an hour ago.
     _jump(stand, 60 - _HOUR_S)
+
+
+@fault("clock-month-ahead", "the broker away, the gateway killed, started with its clock a month"
+       " ahead (`spool.age` an hour, `drop_oldest`); 10 s later the broker back and the clock set"
+       " right",
+       settings={"spool": {"age": "1 hour"}, "at_bound": "drop_oldest"})  # fmt: skip
+def clock_month_ahead(stand: Stand) -> None:
+    clock = Clock(stand)
+    stand.restart_gateway()
+    stand.pass_s(3)
+    stand.site.freeze()
+    stand.stack.callback(stand.site.thaw)
+    stand.pass_s(3)
+    clock.set(_MONTH_S)
+    stand.restart_gateway()
+    stand.pass_s(10)
+    stand.site.thaw()
+    clock.set(0)

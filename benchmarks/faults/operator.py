@@ -19,7 +19,7 @@ class Operator(threading.Thread):
         super().__init__(name="operator", daemon=True)
         self._gateway = gateway
         self._noted: dict[str, str] = {}
-        self._malformed = 0
+        self._malformed = self._clock_was_set = 0
         self._ending = threading.Event()
 
     def run(self) -> None:
@@ -30,6 +30,8 @@ class Operator(threading.Thread):
 
     def seen(self) -> list[str]:
         counted = [f"{self._malformed:,} malformed (a count)"] if self._malformed else []
+        if self._clock_was_set:
+            counted.append(f"its clock was set {self._clock_was_set} times (a count)")
         return [*self._noted.values(), *counted]
 
     def end(self) -> None:
@@ -42,4 +44,5 @@ class Operator(threading.Thread):
         except (httpx.HTTPError, OSError):
             return [_NO_ANSWER]
         self._malformed = state["inputs"][0]["malformed"]
+        self._clock_was_set = max(self._clock_was_set, state["clock_was_set"])
         return list(state["alarms"])
