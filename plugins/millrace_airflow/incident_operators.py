@@ -13,8 +13,9 @@ from airflow.sdk.configuration import conf
 from airflow.sdk.exceptions import AirflowSkipException
 
 from millrace.core.event import Event
+from millrace.core.hidden import hidden
 from millrace.core.incident import Incident, gather, replay_form
-from millrace.core.incident_page import hidden, render_incident
+from millrace.core.incident_page import render_incident
 from millrace.core.provision import EVENTS
 from millrace.settings import layout_here
 from millrace.state.incidents import Incidents

@@ -9,9 +9,10 @@ import pytest
 from millrace.core.condition import Condition
 from millrace.core.event import Event, Gap, Kind, make_event
 from millrace.core.fleet import make_card, make_page
+from millrace.core.hidden import hidden
 from millrace.core.incident import WINDOW, Incident, forgotten, gather, replay_form
 from millrace.core.incident_advice import advise
-from millrace.core.incident_page import Scene, hidden, render_incident
+from millrace.core.incident_page import Scene, render_incident
 from millrace.core.journal import Journal
 from millrace.core.pipeline import PipelineSpec
 from millrace.core.ranges import Range
@@ -157,7 +158,7 @@ def test_what_came_from_elsewhere_is_text_and_never_markup() -> None:
 @pytest.mark.parametrize(
     ("line", "shown"),
     [
-        ("sasl.password=abc123 next", "sasl.password=*** next"),
+        ("sasl.password=abc123 next", "sasl.password=***"),
         ("Token: abc", "Token: ***"),
         ("exit 1: out of memory", "exit 1: out of memory"),
     ],

@@ -13,7 +13,7 @@ from millrace.core.fleet import Card, Page, Verdict, make_card, make_page
 from millrace.core.fleet_incidents import IncidentLine, list_incidents
 from millrace.core.fleet_site import SitePage, make_site_page
 from millrace.core.heartbeat import Heartbeat
-from millrace.core.incident_page import hidden
+from millrace.core.hidden import hidden_lines
 from millrace.core.journal import Journal
 from millrace.core.layout import Layout
 from millrace.core.pipeline import PipelineSpec
@@ -106,7 +106,7 @@ class Sight:
             found = load_runner(spec.runner, self.layout).log_tail(spec.name, lines)
         except MillraceError as error:
             return (f"the log cannot be read: {error}",)
-        return tuple(hidden(line) for line in found)
+        return hidden_lines(found)
 
     def relays(self) -> dict[str, RelayStatus]:
         """Those that ever ran; one that ended has been silent since."""

@@ -6,8 +6,8 @@ from collections.abc import Container, Iterable
 from datetime import datetime
 from itertools import islice
 
+from millrace.core.hidden import hidden
 from millrace.core.incident import Incident
-from millrace.core.incident_page import hidden
 from millrace.core.model import Frozen
 
 _SHOWN = 20

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from html import escape
 
 from millrace.core.fleet import Card, Page, SiteRow
+from millrace.core.hidden import hidden
 from millrace.core.html import document, table
 from millrace.core.incident import Incident
 from millrace.core.incident_advice import Step, advise
 from millrace.core.model import Frozen
 from millrace.core.quality.verdict import Outcome
 
-# A log should hold none; a page travels further than a log.
-_SECRET = re.compile(r"(?i)((?:password|passwd|secret|token|jaas)[\w.-]*\s*[=:]\s*)\S+")
 _NOTES = 15
 
 
@@ -114,12 +112,8 @@ def _verdict(failed: tuple[Outcome, ...]) -> Iterator[str]:
 
 def _log(lines: tuple[str, ...]) -> Iterator[str]:
     if lines:
-        text = "\n".join(hidden(line) for line in lines)
+        text = hidden("\n".join(lines))
         yield f"<h2>The end of the job's log</h2><pre>{escape(text)}</pre>"
-
-
-def hidden(text: str) -> str:
-    return _SECRET.sub(r"\1***", text)
 
 
 def _at(moment: datetime) -> str:
