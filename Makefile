@@ -5,7 +5,7 @@ MILLRACE = .venv/bin/millrace
 PYTEST = .venv/bin/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help install up down status reset check release dev lint test unit spark airflow integration e2e browser terraform containers machine bench bench-full faults fuzz
+.PHONY: help install up down status reset check release dev lint test unit spark airflow integration e2e browser terraform containers machine bench bench-full faults fuzz newest-spark test-all
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -86,6 +86,13 @@ faults: dev ## Every fault of the edge under load, counted; writes docs/faults.m
 
 fuzz: dev ## Tests with generated inputs, new ones for as long as you like (MINUTES=10)
 	@PYTHON=.venv/bin/python LAKE_PYTHON=.venv-lake/bin/python tests/fuzz.sh $(if $(MINUTES),$(MINUTES),10)
+
+newest-spark: dev ## tests/spark with the newest patches of Spark and Delta that can be had, in a copy
+	@tests/newest_spark.sh
+
+test-all: test ## All of it, with every cell of every matrix and the newest Spark; takes hours
+	$(PYTEST) tests/integration tests/e2e --full
+	@tests/newest_spark.sh
 
 test: dev ## All of it; installs and starts what it needs
 	@$(MAKE) --no-print-directory -j2 --output-sync=target lint unit airflow spark
