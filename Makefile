@@ -8,7 +8,7 @@ PYTEST = .venv/bin/python -m pytest
 .PHONY: help install up down status reset check release dev lint test unit spark airflow integration e2e browser terraform containers machine bench bench-full faults fuzz newest-spark test-all
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
 
 install: ## Install what the lock says (up and test do it too)
 	@$(INSTALL) $(if $(REGISTRY),--registry)
