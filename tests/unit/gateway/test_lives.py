@@ -6,7 +6,7 @@ import logging
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, mkdtemp
 
 import pytest
 from hypothesis import given, settings
@@ -79,9 +79,14 @@ class Site:
     def back_up(self, to: Path) -> None:
         shutil.copytree(self.folder, to)
 
-    def restore(self, backup: Path, *, connects: bool = True) -> None:
-        shutil.rmtree(self.folder)
-        shutil.copytree(backup, self.folder)
+    def restore(self, backup: Path, *, connects: bool = True, in_place: bool = False) -> None:
+        if in_place:
+            for file in (self.folder / "spool").iterdir():
+                file.unlink()
+        else:
+            # It is not deleted: its inode might be the next folder's.
+            self.folder.rename(Path(mkdtemp(dir=self.folder.parent)) / "away")
+        shutil.copytree(backup, self.folder, dirs_exist_ok=True)
         self.open()
         if connects:
             self.connect()
@@ -146,7 +151,9 @@ def test_of_a_copy_another_may_have_sent_all_that_waits(site, tmp_path):
     site.start()
     site.deliver()
     site.stop()
-    site.restore(tmp_path / "backup")
+    site.restore(tmp_path / "backup", connects=False)
+    assert site.courier.window.may_have_sent
+    site.connect()
     site.deliver()
     assert site.values == [*words("sent", 3), *words("waits", 5)]
 
@@ -166,7 +173,8 @@ def test_a_backup_whose_progress_is_newer_than_its_spool_holds_nothing_up(site, 
     assert site.values == [*words("old", 3), *words("life", 100), *words("new", 50)]
 
 
-def test_how_much_a_restored_folder_lacks_is_known(site, tmp_path, caplog):
+@pytest.mark.parametrize("in_place", [True, False])
+def test_how_much_a_restored_folder_lacks_is_known(site, tmp_path, caplog, in_place):
     site.keep("old", 3)
     site.stop()
     site.back_up(tmp_path / "backup")
@@ -174,7 +182,7 @@ def test_how_much_a_restored_folder_lacks_is_known(site, tmp_path, caplog):
     site.keep("life", 100)
     site.stop()
     with caplog.at_level(logging.WARNING):
-        site.restore(tmp_path / "backup")
+        site.restore(tmp_path / "backup", in_place=in_place)
     assert site.spool.life.missing == 100
     assert "100 messages" in caplog.text
 
@@ -288,7 +296,7 @@ def test_an_epoch_grows_and_has_chance_in_it_and_fits_a_signed_integer():
     assert 0 <= new_epoch(1 << 40, 1 << 40) < 1 << 63
 
 
-OTHERS = ["restart", "back up", "restore", "clone", "reboot"]
+OTHERS = ["restart", "back up", "restore", "restore in place", "clone", "reboot"]
 steps = st.lists(
     st.one_of(
         st.tuples(st.just("keep"), st.integers(1, 4)),
@@ -331,8 +339,8 @@ def test_no_two_messages_have_one_identity_in_any_sequence_of_lives(steps):
                 if what == "reboot":
                     boots += 1
                     patch.setattr(witness, "boot_id", lambda boots=boots: b"boot %d" % boots)
-                if what == "restore" and backup.exists():
-                    site.restore(backup)
+                if what.startswith("restore") and backup.exists():
+                    site.restore(backup, in_place=what.endswith("in place"))
                 else:
                     site.start()
             for headers, value in site.broker:
