@@ -34,10 +34,10 @@ from benchmarks.gateway_load import (
     receive,
     send_paced,
 )
-from millrace.core.gateway.local import DEVICE
 from millrace.core.pipeline import PipelineSpec
 from millrace.core.provision import wanted_for_site
 from millrace.edge.race_parts import Way
+from millrace.local.devices import issue
 from millrace.local.gateway import prepare_gateway
 from millrace.local.provision import provision_as_admin
 from tests.support import free_ports, start, wait_until
@@ -121,6 +121,7 @@ def open_bench(outage_s: int, *, with_rules: bool) -> Iterator[Bench]:
                 "kind": "tcp",
                 "listen": f"127.0.0.1:{port}",
                 "acknowledge": True,
+                "names": "any",
                 "topic": TOPIC,
                 "key": {"field": "$.id"},
                 "rules": [{**RULE, "webhook": str(webhook)}] if with_rules else [],
@@ -129,7 +130,7 @@ def open_bench(outage_s: int, *, with_rules: bool) -> Iterator[Bench]:
             program = prepare_gateway(arena.layout, arena.site, values)
             process = start(program)
             wait_until(lambda: "is ready" in program.log.read_text(), 30)
-            device = arena.layout.certificate(arena.site.name, DEVICE)
+            device = issue(arena.layout, arena.site.name, "load")
             way = Way("localhost", port, str(arena.layout.ca), str(device))
             try:
                 with ProcessPoolExecutor(4, get_context("spawn")) as pool:

@@ -13,9 +13,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from millrace.core.addresses import LOCAL_NAMES
 from millrace.core.layout import Layout
 from millrace.edge.device import device_tls
 from millrace.edge.race_parts import Way
+from millrace.local.certificates import Role
 from millrace.local.pki import ensure_certificate
 from tests.support import free_ports, wait_until
 
@@ -56,7 +58,13 @@ class Mosquitto:
     process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        certificate = ensure_certificate(self.layout, "mqtt", "broker", "mqtt")
+        certificate = ensure_certificate(
+            self.layout,
+            self.layout.certificate("mqtt", "broker"),
+            "mqtt",
+            Role.SERVER,
+            LOCAL_NAMES,
+        )
         self.folder.mkdir(parents=True, exist_ok=True)
         file = self.folder / "mosquitto.conf"
         file.write_text(
@@ -144,7 +152,7 @@ class Publisher:
 
 @contextmanager
 def running(layout: Layout, folder: Path, save_every_s: int) -> Iterator[Mosquitto]:
-    device = ensure_certificate(layout, "mqtt", "device", "device")
+    device = ensure_certificate(layout, layout.certificate("mqtt", "device"), "device", Role.CLIENT)
     way = Way("localhost", free_ports(1), str(layout.ca), str(device))
     one = Mosquitto(layout, folder, way, save_every_s)
     one.start()

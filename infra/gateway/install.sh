@@ -62,7 +62,7 @@ install_program() {
 
 install_files() {
     install -d -m 750 "$etc" "$var"
-    for file in ca.pem client.properties password.properties gateway.pem; do
+    for file in ca.pem client.properties password.properties gateway.pem devices.pem revoked.txt; do
         install -m 640 "$here/$file" "$etc/$file"
     done
     if [ -e "$etc/gateway.yaml" ]; then

@@ -21,6 +21,7 @@ from millrace.core.incident import gather
 from millrace.core.journal import Journal
 from millrace.core.layout import Layout
 from millrace.core.relay_beat import RelayBeat, SourceBeat
+from millrace.local.certificates import Role
 from millrace.local.pki import ensure_certificate
 from millrace.local.secrets import ensure_user
 from millrace.state.incidents import Incidents
@@ -128,7 +129,7 @@ def test_a_pipeline_that_is_not_there_is_named(client: TestClient) -> None:
 def test_a_sites_page_tells_of_its_connection_users_and_certificates(
     client: TestClient, layout: Layout
 ) -> None:
-    ensure_certificate(layout, "plant-a", "broker", "plant-a-broker")
+    ensure_certificate(layout, layout.certificate("plant-a", "admin"), "plant-a-admin", Role.CLIENT)
     ensure_user(layout, "plant-a", "app")
     answer = client.get("/api/sites/plant-a", headers=signed_in("VIEWER")).json()
     assert (answer["connection"], answer["users"]) == ("answers", ["app"])

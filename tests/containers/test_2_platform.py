@@ -9,6 +9,7 @@ import pytest
 
 from tests.containers.compose import SERVICES, SITES, WELL_S, Platform
 from tests.support import wait_until
+from tests.unit.test_what_programs_read import NEEDED, THINGS
 
 pytestmark = pytest.mark.timeout(5400)
 _LOOPBACK = "127.0.0.1"
@@ -87,11 +88,22 @@ def test_the_authoritys_key_is_the_schedulers_alone(platform: Platform) -> None:
     assert mounted == {"prepare", "airflow-scheduler"}
 
 
+def test_each_container_opens_what_it_needs_and_nothing_else(platform: Platform) -> None:
+    named = {str(path): name for name, path in THINGS.items()}
+    look = f"for f in {' '.join(named)}; do if [ -r $f ]; then echo $f; fi; done"
+    for service in SERVICES:
+        opened = {named[file] for file in platform.inside(service, "sh", "-c", look).split()}
+        assert opened <= NEEDED[service], service
+    assert "administrator of plant-a" in {
+        named[file] for file in platform.inside("airflow-scheduler", "sh", "-c", look).split()
+    }
+
+
 def test_no_secret_is_in_what_the_engine_tells(platform: Platform) -> None:
-    find = "cat var/secrets/*.txt var/secrets/*/*.properties | sed -n 's/^password=//p'"
-    secrets = set(platform.inside("relay-to-centre", "sh", "-c", find).split())
+    find = "cat var/secrets/*/*.properties | sed -n 's/^password=//p'"
+    secrets = set(platform.inside("airflow-scheduler", "sh", "-c", find).split())
     secrets.add(
-        platform.inside("relay-to-centre", "cat", "var/secrets/airflow-password.txt").strip()
+        platform.inside("airflow-scheduler", "cat", "var/secrets/airflow/password.txt").strip()
     )
     told = json.dumps(platform.containers()) + platform.logs()
     assert len(secrets) > len(SITES)

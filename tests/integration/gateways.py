@@ -19,9 +19,12 @@ from typing import Any, Protocol
 import httpx
 import yaml
 
+from millrace.core.addresses import LOCAL_NAMES
 from millrace.core.gateway_bundle import bundle_files
 from millrace.core.layout import Layout
 from millrace.core.provision import GATEWAY
+from millrace.local.certificates import Role
+from millrace.local.devices import issue
 from millrace.local.pki import ensure_certificate
 from millrace.tasks.bundle import write_bundle
 from tests.integration.conftest import CHECKOUT, RunningSite
@@ -67,9 +70,11 @@ class RunningGateway:
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         self.first_port = free_ports(len(self.inputs) + 1)
-        certificate = ensure_certificate(self.site.layout, "gateway", "server", "gateway")
-        self.device = ensure_certificate(self.site.layout, "gateway", "device", "device-1")
-        tls = {"certificate": str(certificate), "clients": str(self.site.layout.ca)}
+        layout, name = self.site.layout, self.site.spec.name
+        file = layout.certificate(name, "gateway")
+        certificate = ensure_certificate(layout, file, "gateway", Role.SERVER, LOCAL_NAMES)
+        self.device = issue(layout, name, "device-1")
+        tls = {"certificate": str(certificate), "clients": str(layout.devices_ca(name))}
         if status := self.extra.get("status"):
             status["listen"] = f"127.0.0.1:{self.first_port + len(self.inputs)}"
             status["certificate"] = str(certificate)

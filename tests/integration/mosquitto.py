@@ -8,7 +8,9 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from millrace.core.addresses import LOCAL_NAMES
 from millrace.core.layout import Layout
+from millrace.local.certificates import Role
 from millrace.local.pki import ensure_certificate
 from millrace.local.program import Program
 from tests.integration.mqtt_broker import (
@@ -52,7 +54,9 @@ class RunningMosquitto(RunningMqtt):
         folder.mkdir()
         (folder / "data").mkdir()
         running = cls(layout, folder, free_ports(2))
-        certificate = ensure_certificate(layout, "mqtt", "broker", "mqtt")
+        certificate = ensure_certificate(
+            layout, layout.certificate("mqtt", "broker"), "mqtt", Role.SERVER, LOCAL_NAMES
+        )
         ports = {"port": running.port, "second_port": running.port + 1}
         text = _CONFIG.format(**ports, certificate=certificate, ca=layout.ca, folder=folder)
         (folder / "mosquitto.conf").write_text(text)

@@ -17,7 +17,9 @@ from cryptography.hazmat.primitives.serialization import (
     pkcs12,
 )
 
+from millrace.core.addresses import LOCAL_NAMES
 from millrace.core.layout import Layout
+from millrace.local.certificates import Role
 from millrace.local.pki import ensure_certificate
 from millrace.local.program import Program
 from tests.support import free_ports, start, wait_until
@@ -41,7 +43,9 @@ class RunningMqtt:
         (folder / "extensions").mkdir()
         (folder / "data").mkdir()
         running = cls(layout, folder, free_ports(1))
-        bundle = ensure_certificate(layout, "mqtt", "broker", "mqtt").read_bytes()
+        bundle = ensure_certificate(
+            layout, layout.certificate("mqtt", "broker"), "mqtt", Role.SERVER, LOCAL_NAMES
+        ).read_bytes()
         key = load_pem_private_key(bundle, None)
         leaf, *others = x509.load_pem_x509_certificates(bundle)
         encryption = BestAvailableEncryption(b"changeit")

@@ -15,6 +15,7 @@ from typing import Protocol
 
 import psutil
 
+from millrace.core.addresses import LOCAL_NAMES
 from millrace.core.engine import EngineSpec
 from millrace.core.job import JobSpec, JobState, Runner
 from millrace.core.layout import Layout
@@ -257,5 +258,5 @@ def kubernetes(home: Path, store: RunningStore) -> RemotePlace:
 def _beside(store: RunningStore, home: Path) -> tuple[Layout, Path, Path]:
     """A stack of its own in the store that all tests share."""
     bucket = store.bucket.model_copy(update={"prefix": f"runners/{home.name}"})
-    certificate, key = ensure_server_certificate(store.layout, "service")
+    certificate, key = ensure_server_certificate(store.layout, "service", LOCAL_NAMES)
     return Layout(home, bucket=bucket), certificate, key

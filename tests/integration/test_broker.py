@@ -20,19 +20,20 @@ def modes(folder: Path) -> dict[Path, int]:
 
 def test_keys_passwords_and_settings_are_for_their_owner_only(site):
     layout: Layout = site.layout
-    files = modes(layout.pki) | modes(layout.ca_key.parent) | modes(layout.secrets)
-    files[layout.broker("plant-t") / "server.properties"] = stat.S_IMODE(
-        (layout.broker("plant-t") / "server.properties").stat().st_mode
-    )
+    folders = (layout.pki, layout.ca_key.parent, layout.secrets, layout.keys("plant-t"))
+    files = {file: mode for folder in folders for file, mode in modes(folder).items()}
+    broker = layout.broker("plant-t")
+    for file in (layout.broker_certificate("plant-t"), broker / "server.properties"):
+        files[file] = stat.S_IMODE(file.stat().st_mode)
     assert len(files) > len(USERS) + 3
     assert {path: oct(mode) for path, mode in files.items() if mode != 0o600} == {}
 
 
 def test_folders_of_secrets_are_shut(site):
-    folders = [site.layout.secrets, site.layout.secrets / "plant-t", site.layout.pki]
+    folders = [site.layout.secrets, site.layout.secrets_of("app"), site.layout.pki]
     folders += [
         site.layout.ca_key.parent,
-        site.layout.pki / "plant-t",
+        site.layout.keys("plant-t"),
         site.layout.broker("plant-t"),
     ]
     assert {stat.S_IMODE(folder.stat().st_mode) for folder in folders} == {0o700}
@@ -79,7 +80,9 @@ def test_broker_listens_on_this_machine_only_and_never_in_plain_text(site):
 
 def test_preparing_again_keeps_storage_and_certificates(site):
     def stamp() -> dict[Path, float]:
-        files = [*site.layout.pki.rglob("*.pem"), *site.layout.broker("plant-t").rglob("meta*")]
+        broker = site.layout.broker("plant-t")
+        keys = [*site.layout.keys("plant-t").rglob("*.pem"), *broker.glob("*.pem")]
+        files = [*keys, *broker.rglob("meta*")]
         return {path: path.stat().st_mtime for path in files}
 
     before = stamp()
@@ -102,4 +105,8 @@ def test_storage_left_half_formatted_is_formatted_again(site):
     (folder / "data.draft" / "meta.properties").write_text("half a li")
     prepare_broker(spec, site.layout)
     assert "cluster.id=M" in (folder / "data" / "meta.properties").read_text()
-    assert sorted(path.name for path in folder.iterdir()) == ["data", "server.properties"]
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "broker.pem",
+        "data",
+        "server.properties",
+    ]

@@ -14,6 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from millrace.core.addresses import LOCAL_NAMES
+from millrace.local.certificates import Role
+from millrace.local.pki import ensure_certificate
 from tests.integration.conftest import RunningSite
 from tests.integration.gateways import (
     BIG,
@@ -190,7 +193,10 @@ def test_half_a_renewed_certificate_ends_nothing_and_the_whole_one_is_taken_up(
     own.write_text(good[: len(good) // 2])
     wait_until(lambda: "own.pem: not taken up" in gateway.log, what="told of")
     assert served(gateway) == ssl.PEM_cert_to_DER_cert(first_certificate(good))
-    other = site.layout.certificate("gateway", "device").read_text()
+    another = ensure_certificate(
+        site.layout, site.layout.certificate("another", "gateway"), "x", Role.SERVER, LOCAL_NAMES
+    )
+    other = another.read_text()
     own.write_text(good[: good.index("-----BEGIN CERTIFICATE")] + first_certificate(other))
     wait_until(lambda: "key values mismatch" in gateway.log, what="told of the other key")
     assert served(gateway) == ssl.PEM_cert_to_DER_cert(first_certificate(good))

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from millrace.core.layout import Layout
+from millrace.local.certificates import Role
 from millrace.local.pki import ensure_authority, ensure_certificate
 from tests.integration.command_devices import MqttDevice, command, outcome_of, ready, send
 from tests.integration.conftest import RunningSite
@@ -253,7 +254,11 @@ def test_a_certificate_is_enough(site, mqtt, new_subscriber, new_publisher):
 
 
 def _certificate(mqtt: RunningMqtt) -> str:
-    return str(ensure_certificate(mqtt.layout, "mqtt", "gateway", "gateway"))
+    return str(
+        ensure_certificate(
+            mqtt.layout, mqtt.layout.certificate("mqtt", "gateway"), "gateway", Role.CLIENT
+        )
+    )
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import psutil
 import pytest
 from deltalake import DeltaTable
 
+from millrace.core.addresses import LOCAL_NAMES
 from millrace.lake.tables import open_table
 from millrace.local.pki import ensure_server_certificate
 from millrace.state.login import read_login
@@ -91,7 +92,7 @@ def test_kills_while_a_checkpoint_file_is_put_lose_and_double_nothing(
     windows = [("offsets", True), ("commits", False)]
     if full:
         windows += [("offsets", False), ("commits", True)]
-    proxy_certificate = ensure_server_certificate(store.layout, "proxy")
+    proxy_certificate = ensure_server_certificate(store.layout, "proxy", LOCAL_NAMES)
     with faulty(store.bucket, *proxy_certificate) as proxy:
         driver = new_driver("puts", proxy.bucket)
         with Producing(site, "puts") as producing:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from millrace.core.addresses import LOCAL_NAMES
 from millrace.core.store import Bucket, java_options, spark_settings
 from millrace.local.pki import ensure_server_certificate
 from millrace.state.objects import objects_at
@@ -130,4 +131,4 @@ def alone(racer: Path, bucket: Bucket, folder: Path) -> tuple[Outcome, int]:
 
 
 def certificate(store: RunningStore) -> tuple[Path, Path]:
-    return ensure_server_certificate(store.layout, "proxy")
+    return ensure_server_certificate(store.layout, "proxy", LOCAL_NAMES)

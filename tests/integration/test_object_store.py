@@ -15,6 +15,7 @@ from botocore import UNSIGNED
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
+from millrace.core.addresses import LOCAL_NAMES
 from millrace.core.object_store import PORTS_NEEDED
 from millrace.lake.tables import ensure_bronze, open_table
 from millrace.local.object_store import UnsafeStoreError, check_bucket
@@ -40,7 +41,7 @@ def place(store: RunningStore) -> str:
 
 @pytest.fixture
 def proxy(store: RunningStore) -> Iterator[FaultyStore]:
-    certificate, key = ensure_server_certificate(store.layout, "proxy")
+    certificate, key = ensure_server_certificate(store.layout, "proxy", LOCAL_NAMES)
     with faulty(store.bucket, certificate, key) as running:
         yield running
 

@@ -11,6 +11,7 @@ from confluent_kafka import KafkaError, Producer
 from millrace.core.layout import Layout
 from millrace.core.site import ClientSettings
 from millrace.edge.errors import RefusedError, SiteError, UnreachableError, Watch, watched
+from millrace.local.certificates import Role
 from millrace.local.pki import ensure_authority, ensure_certificate
 
 
@@ -78,7 +79,9 @@ def test_administrators_door_stays_shut_without_a_certificate(site):
 
 def test_certificate_of_another_site_is_no_administrator(site):
     """All sites share one CA; being known is not being allowed."""
-    foreign = ensure_certificate(site.layout, "plant-z", "admin", "plant-z-admin")
+    foreign = ensure_certificate(
+        site.layout, site.layout.certificate("plant-z", "admin"), "plant-z-admin", Role.CLIENT
+    )
     settings = {**site.admin, "ssl.certificate.location": str(foreign)}
     error = refusal(site, {**settings, "ssl.key.location": str(foreign)})
     assert isinstance(error, RefusedError)

@@ -15,6 +15,7 @@ from millrace.core.coordinates import Part
 from millrace.core.errors import MillraceError
 from millrace.core.event import read_event
 from millrace.core.layout import Layout
+from millrace.core.provision import SITE_USERS
 from millrace.core.relay_beat import RelayBeat
 from millrace.local.relay import (
     RelayPlan,
@@ -22,6 +23,7 @@ from millrace.local.relay import (
     provision_relay,
     run_relay,
 )
+from millrace.local.secrets import ensure_user
 from millrace.state.outbox import Outbox
 from millrace.state.relay_beats import read_relay_beat
 from tests.integration.conftest import RunningSite
@@ -76,12 +78,16 @@ class Desk:
 @pytest.fixture
 def desk(site: RunningSite, tmp_path: Path) -> Desk:
     layout = Layout(tmp_path, events_site="plant-t")
-    for folder in (layout.sites, layout.clusters, layout.relays, layout.pki, layout.secrets):
+    keys = layout.keys("plant-t").parent
+    for folder in (layout.sites, layout.clusters, layout.relays, layout.pki, keys):
         folder.mkdir(parents=True)
     layout.ca.symlink_to(site.layout.ca)
     for name in ("plant-t", "centre"):
-        for ours, theirs in ((layout.pki, site.layout.pki), (layout.secrets, site.layout.secrets)):
-            (ours / name).symlink_to(theirs / "plant-t")
+        layout.keys(name).symlink_to(site.layout.keys("plant-t"))
+        for user in SITE_USERS:
+            ensure_user(site.layout, "plant-t", user)
+            layout.secrets_of(user).mkdir(parents=True, exist_ok=True)
+            layout.user_secret(name, user).symlink_to(site.layout.user_secret("plant-t", user))
     bootstrap = f"bootstrap: {site.spec.bootstrap}\n"
     layout.site("plant-t").write_text(f"name: plant-t\n{bootstrap}")
     (layout.clusters / "centre.yaml").write_text(f"name: centre\n{bootstrap}")

@@ -20,7 +20,7 @@ from millrace.core.site_wish import Action, Wish
 from millrace.edge.errors import RefusedError, UnreachableError
 from millrace.edge.sender import Sender
 from millrace.local.provision import admin_of
-from millrace.local.secrets import read_user
+from millrace.local.secrets import known_users, read_user
 from millrace.state.mailbox import Mailbox
 from millrace.state.properties import read_properties
 from millrace.tasks import retirement
@@ -45,7 +45,7 @@ def desk(site: RunningSite, tmp_path: Path) -> Iterator[Layout]:
     layout = Layout(tmp_path)
     for folder in (layout.sites, layout.pipelines, layout.var):
         folder.mkdir(parents=True)
-    for folder in ("pki", "authority", "secrets"):
+    for folder in ("pki", "authority", "keys", "secrets"):
         (layout.var / folder).symlink_to(site.layout.var / folder)
     (layout.pipelines / "temperature.yaml").write_text(PIPELINE)
     layout.site("far").write_text("name: far\nbootstrap: far.example:9093\n")
@@ -178,7 +178,7 @@ def test_retiring_takes_users_and_rights_and_leaves_topics(
         [],
     )
     assert after.topics == topics
-    assert not (desk.secrets / SITE).exists()
+    assert known_users(desk, SITE) == []
     assert "# its own" in (desk.retired_sites / f"{SITE}.yaml").read_text()
 
 

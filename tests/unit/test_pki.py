@@ -12,8 +12,11 @@ import pytest
 from cryptography import x509
 from cryptography.x509.oid import NameOID
 
+from millrace.core.addresses import LOCAL_NAMES
 from millrace.core.layout import Layout
 from millrace.local import certificates
+from millrace.local.certificates import Role
+from millrace.local.devices import issue
 from millrace.local.pki import (
     BrokenPkiError,
     ensure_authority,
@@ -29,7 +32,8 @@ def layout(tmp_path: Path) -> Layout:
 
 
 def make(layout: Layout, name: str = "plant-a-broker") -> Path:
-    return ensure_certificate(layout, "plant-a", "broker", name)
+    file = layout.broker_certificate("plant-a")
+    return ensure_certificate(layout, file, name, Role.PEER, LOCAL_NAMES)
 
 
 def leaf_of(file: Path) -> x509.Certificate:
@@ -59,9 +63,12 @@ def test_making_twice_makes_nothing_new(layout):
 
 def test_everything_is_for_its_owner_only(layout):
     make(layout)
-    ensure_server_certificate(layout, "airflow")
-    modes = {stat.S_IMODE(path.stat().st_mode) for path in layout.pki.rglob("*") if path.is_file()}
-    folders = {stat.S_IMODE(path.stat().st_mode) for path in layout.pki.rglob("*") if path.is_dir()}
+    ensure_server_certificate(layout, "airflow", LOCAL_NAMES)
+    issue(layout, "plant-a", "press")
+    every = [*layout.var.rglob("*")]
+    modes = {stat.S_IMODE(path.stat().st_mode) for path in every if path.is_file()}
+    ours = [path for path in every if path.is_dir() and path != layout.broker("plant-a").parent]
+    folders = {stat.S_IMODE(path.stat().st_mode) for path in ours}
     assert (modes, folders) == ({0o600}, {0o700})
 
 
@@ -78,7 +85,7 @@ def test_leaf_is_renewed_in_time(layout):
     authority = ensure_authority(layout)
     key = certificates.new_key()
     long_ago = datetime.now(UTC) - timedelta(days=825 - 59)
-    old = certificates.make_leaf(authority, key, "plant-a-broker", long_ago)
+    old = certificates.make_leaf(authority, key, "plant-a-broker", long_ago, Role.PEER, LOCAL_NAMES)
     chain = certificates.certificate_pem(old) + layout.ca.read_text()
     write_atomic(file, certificates.key_pem(key) + chain)
     make(layout)
@@ -93,7 +100,7 @@ def test_leaf_of_another_name_is_not_taken(layout):
 def test_leaf_of_another_ca_is_made_again(layout, tmp_path):
     foreign = make(Layout(tmp_path / "other"))
     ensure_authority(layout)
-    write_atomic(layout.certificate("plant-a", "broker"), foreign.read_text())
+    write_atomic(layout.broker_certificate("plant-a"), foreign.read_text())
     leaf_of(make(layout)).verify_directly_issued_by(ensure_authority(layout).certificate)
 
 
@@ -131,11 +138,11 @@ def test_ca_of_another_key_is_an_error(layout, tmp_path):
 
 
 def test_web_server_gets_chain_and_key_that_fit(layout):
-    chain, key = ensure_server_certificate(layout, "airflow")
+    chain, key = ensure_server_certificate(layout, "airflow", LOCAL_NAMES)
     assert (chain, key) == (layout.pki / "airflow/cert.pem", layout.pki / "airflow/key.pem")
     ssl.create_default_context().load_cert_chain(chain, key)
     before = chain.read_bytes()
-    ensure_server_certificate(layout, "airflow")
+    ensure_server_certificate(layout, "airflow", LOCAL_NAMES)
     assert chain.read_bytes() == before
 
 

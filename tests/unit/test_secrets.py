@@ -74,7 +74,7 @@ def test_broken_file_is_an_error_that_names_it(layout, text):
     ensure_user(layout, "plant-a", "app")
     file = layout.user_secret("plant-a", "app")
     file.write_text(text)
-    with pytest.raises(NoCredentialsError, match=r"app\.properties lacks"):
+    with pytest.raises(NoCredentialsError, match=r"plant-a\.properties lacks"):
         ensure_user(layout, "plant-a", "app")
 
 

@@ -22,6 +22,7 @@ from millrace.core.refused import Refused
 from millrace.core.site import SiteSpec
 from millrace.core.status import RelayStatus, describe_relay, tables_of
 from millrace.local.certificates import read_certificate
+from millrace.local.secrets import known_users
 from millrace.specs.loader import load_file, pipeline_files
 from millrace.specs.runners import load_runner
 from millrace.state.files import read_text
@@ -80,11 +81,11 @@ class Sight:
             return None
         reading = [one for one in self.pipelines().values() if one.name in set(readers)]
         beats = {one.name: beat for one in reading if (beat := self._written(one)[0])}
-        secrets = sorted((self.layout.secrets / name).glob("*.properties"))
-        return make_site_page(spec, beats, tuple(f.stem for f in secrets), self._papers(name))
+        users = tuple(known_users(self.layout, name))
+        return make_site_page(spec, beats, users, self._papers(name))
 
     def _papers(self, site: str) -> dict[str, datetime]:
-        files = sorted((self.layout.pki / site).glob("*.pem"))
+        files = sorted(self.layout.keys(site).glob("*.pem"))
         return {file.stem: read_certificate(file.read_text()).not_valid_after_utc for file in files}
 
     def quality_page(self, name: str) -> str | None:

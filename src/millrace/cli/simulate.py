@@ -13,10 +13,10 @@ from pydantic import ValidationError
 from millrace.cli.output import print_line
 from millrace.cli.sites import find_site
 from millrace.core.errors import MillraceError
-from millrace.core.gateway.local import DEVICE, KEY_MARK, gateway_program
+from millrace.core.gateway.local import KEY_MARK, gateway_program
 from millrace.core.kafka_client import librdkafka_settings
 from millrace.core.layout import Layout
-from millrace.core.simulation import Simulator
+from millrace.core.simulation import SIMULATOR_CA, SIMULATOR_KEY, Simulator, simulator_name
 from millrace.core.site import LocalGateway, SiteSpec
 from millrace.local.secrets import read_user
 from millrace.settings import layout_here
@@ -95,10 +95,11 @@ def _through(gateway: LocalGateway, site: SiteSpec, layout: Layout) -> Sending:
     from millrace.edge.device import Address, device_tls
     from millrace.edge.device_sender import DeviceSender
 
-    tls = device_tls(str(layout.ca), str(layout.certificate(site.name, DEVICE)))
+    folder = layout.simulator(site.name)
+    tls = device_tls(str(folder / SIMULATOR_CA), str(folder / SIMULATOR_KEY))
     host = layout.host(gateway_program(site.name))
     address = Address(host, gateway.port, tls, is_length_prefixed=True)
-    name = f"simulator-{uuid4().hex[:12]}"
+    name = f"{simulator_name(site.name)}/{uuid4().hex[:12]}"
     return DeviceSender(site.name, address, name, KEY_MARK)
 
 

@@ -21,10 +21,15 @@ app = typer.Typer(
     no_args_is_help=True,
     help="Add, change, retire a site; renew its passwords; pack its gateway's bundle.",
 )
+device_app = typer.Typer(
+    no_args_is_help=True, help="Issue, list and revoke certificates of a site's devices."
+)
+app.add_typer(device_app, name="device")
 
 _NOT_AGREED = 1
 
 Name = Annotated[str, typer.Argument(metavar="SITE", help="As in dags/sites/<name>.yaml.")]
+Device = Annotated[str, typer.Argument(metavar="DEVICE", help="What its certificate names it.")]
 Description = Annotated[str | None, typer.Option(help="For people.")]
 Client = Annotated[
     list[str] | None,
@@ -164,6 +169,59 @@ def bundle(name: Name) -> None:
             f" {name} --user {GATEWAY}' makes one, 'millrace up' for a broker of this machine"
         )
     print_line(str(write_bundle(layout, site)))
+
+
+@device_app.command("issue")
+def issue_device(name: Name, device: Device) -> None:
+    """Make a key and a certificate for a device, and say where they are; again, the same ones.
+
+    Carry the file to the device by a way you trust; it begins with HELLO and its name.
+
+    Example: millrace site device issue plant-a press-7
+    """
+    from millrace.local.devices import issue
+
+    layout = layout_here()
+    print_line(str(issue(layout, find_site(layout, name).name, device)))
+
+
+@device_app.command("list")
+def list_devices(name: Name, *, as_json: Json = False) -> None:
+    """Show whom a site's gateway lets in, and who was revoked."""
+    from millrace.local.devices import list_devices as devices_of
+
+    layout = layout_here()
+    rows = devices_of(layout, find_site(layout, name).name)
+    if as_json:
+        print_json([row.model_dump(mode="json") for row in rows])
+        return
+    for row in rows:
+        until = f"until {row.expires:%Y-%m-%d}" if row.expires else f"revoked {row.revoked}"
+        print_line(f"{row.name}  {until}  {row.fingerprint}")
+
+
+@device_app.command("revoke")
+def revoke_device(
+    name: Name,
+    device: Device,
+    *,
+    fingerprint: Annotated[
+        str, typer.Option(help="SHA-256 of a certificate that is not on this machine.")
+    ] = "",
+) -> None:
+    """Let a device in no more: its gateway here cuts it off within two seconds.
+
+    A gateway elsewhere does so as soon as it has the list: copy the printed file to its
+    /etc/millrace/revoked.txt, or install the next bundle.
+    """
+    from millrace.local.devices import revoke
+    from millrace.local.gateway import hand_over
+
+    layout = layout_here()
+    site = find_site(layout, name)
+    gone = revoke(layout, site.name, device, fingerprint)
+    hand_over(layout, site)
+    print_line(f"{device} is revoked ({gone.fingerprint}); the list: {layout.revoked(site.name)}")
 
 
 def _fulfil(wish: Wish, *, dry_run: bool, yes: bool) -> None:

@@ -56,7 +56,7 @@ def broker_settings(site: SiteSpec, layout: Layout, node: int = FIRST) -> dict[s
         "process.roles": "broker,controller" if node in controllers(site) else "broker",
         "log.dirs": layout.broker(node_name(site, node)) / "data",
         **_listeners(site, node, layout.listen),
-        **_protection(site, layout),
+        **_protection(site, layout, node),
         **_durability(site),
         **_RECOVERY,
         **_SIZE,
@@ -85,7 +85,7 @@ def node_host(site: SiteSpec, node: int) -> str:
     return hosts[node - FIRST] if node - FIRST < len(hosts) else hosts[0]
 
 
-def _protection(site: SiteSpec, layout: Layout) -> dict[str, object]:
+def _protection(site: SiteSpec, layout: Layout, node: int) -> dict[str, object]:
     scram = "listener.name.client.scram-sha-512.sasl.jaas.config"
     owners = (broker_name(site), admin_name(site))
     return {
@@ -93,17 +93,21 @@ def _protection(site: SiteSpec, layout: Layout) -> dict[str, object]:
         # Users and their salted passwords live in the cluster's metadata, none of them here.
         scram: "org.apache.kafka.common.security.scram.ScramLoginModule required;",
         "ssl.keystore.type": "PEM",
-        "ssl.keystore.location": layout.certificate(site.name, "broker"),
+        "ssl.keystore.location": layout.broker_certificate(node_name(site, node)),
         "ssl.truststore.type": "PEM",
         "ssl.truststore.location": layout.ca,
         "listener.name.local.ssl.client.auth": "required",
         "listener.name.controller.ssl.client.auth": "required",
-        "ssl.principal.mapping.rules": "RULE:^CN=([^,]+).*$/$1/,DEFAULT",
+        "ssl.principal.mapping.rules": _WHOLE_NAME,
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
         "allow.everyone.if.no.acl.found": "false",
         "super.users": ";".join(f"User:{owner}" for owner in owners),
         "auto.create.topics.enable": "false",
     }
+
+
+# A certificate whose name is of more parts is nobody known: it keeps the whole of it.
+_WHOLE_NAME = "RULE:^CN=([a-z0-9-]+)$/$1/,DEFAULT"
 
 
 def _durability(site: SiteSpec) -> dict[str, object]:

@@ -11,6 +11,8 @@ from millrace.core.provision import GATEWAY
 from millrace.core.site import SiteSpec
 
 CERTIFICATE, FIRST_FILE = "gateway.pem", "gateway.yaml"
+# Who signs the site's devices, and which of them are let in no more.
+DEVICES, REVOKED = "devices.pem", "revoked.txt"
 CA, SETTINGS, PASSWORD, README = "ca.pem", "client.properties", "password.properties", "README.txt"
 
 
@@ -36,7 +38,8 @@ def first_gateway(site: str, topics: Sequence[str]) -> dict[str, Any]:
     names = sorted(topics) or ["measurements"]
     topic = names[0] if len(names) == 1 else {"field": "$.topic", "among": names}
     tls = {"certificate": CERTIFICATE}
-    lines = {"kind": "tcp", "acknowledge": True, "tls": {**tls, "clients": CA}}
+    devices = {**tls, "clients": DEVICES, "revoked": REVOKED}
+    lines = {"kind": "tcp", "acknowledge": True, "names": "certificate", "tls": devices}
     web = {"kind": "http", "tls": tls, "tokens": "tokens.txt"}
     return {
         "site": site,
@@ -64,7 +67,9 @@ The gateway of site {site.name}, for a Debian 12 machine with python3-venv:
 
 It takes lines by TLS at port 7001 and HTTPS at 7002, and shows how it does at 127.0.0.1:7003.
 Change that in /etc/millrace/gateway.yaml, then: systemctl restart millrace-gateway. Devices prove
-themselves by device.pem, or by the token in /etc/millrace/tokens.txt.
+themselves by a certificate that devices.pem has signed and revoked.txt does not list, such as
+device.pem, and begin with its name: HELLO {site.name}-device. By HTTPS: the token in
+/etc/millrace/tokens.txt.
 
 It connects to {site.bootstrap} as user {GATEWAY}, who may send to the site's topics, read
 them, and nothing else. {PASSWORD}, gateway.pem and device.pem are secrets: keep their

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from millrace.core.addresses import EVERYWHERE, LOOPBACK
+from millrace.core.addresses import EVERYWHERE, LOCAL_NAMES, LOOPBACK
 from millrace.core.central import Central
 from millrace.core.cluster import Cluster
 from millrace.core.engine import EngineParts, Tables
@@ -51,8 +51,8 @@ class Layout:
         return program if self.apart else LOOPBACK
 
     def own_hosts(self, program: str) -> tuple[str, ...]:
-        """What its certificate has to name beside loopback."""
-        return (program,) if self.apart else ()
+        """What its certificate has to name."""
+        return (program,) if self.apart else LOCAL_NAMES
 
     @property
     def listen(self) -> str:
@@ -178,6 +178,7 @@ class Layout:
 
     @property
     def pki(self) -> Path:
+        """What everybody may read; and, in a folder of its own for each, keys of servers."""
         return self.var / "pki"
 
     @property
@@ -189,21 +190,61 @@ class Layout:
         """In a folder of its own: who gets the certificates need not get what signs them."""
         return self.var / "authority" / "ca-key.pem"
 
+    def devices_key(self, site: str) -> Path:
+        """What signs the devices of a site."""
+        return self.ca_key.parent / "devices" / f"{site}.pem"
+
+    def devices_ca(self, site: str) -> Path:
+        """What the site's gateway, and nobody else, trusts."""
+        return self.pki / site / "devices.pem"
+
+    def devices(self, site: str) -> Path:
+        """Keys and certificates (0600) of a site's devices, a file for each."""
+        return self.var / "devices" / site
+
+    def device(self, site: str, name: str) -> Path:
+        return self.devices(site) / f"{name}.pem"
+
+    def revoked(self, site: str) -> Path:
+        """Which of them are let in no more."""
+        return self.devices(site) / "revoked.txt"
+
+    def simulator(self, site: str) -> Path:
+        """What the site's simulator needs to be a device."""
+        return self.var / "simulators" / site
+
+    @property
+    def airflow_chain(self) -> Path:
+        """The certificate of Airflow's server and its CA, for whoever asks it."""
+        return self.pki / "airflow.pem"
+
     @property
     def secrets(self) -> Path:
         return self.var / "secrets"
 
+    def secrets_of(self, user: str) -> Path:
+        """A folder for each user: a program is given those of the users that it is."""
+        return self.secrets / user
+
     def user_secret(self, site: str, user: str) -> Path:
         """A properties file (0600) with username, password and jaas line of one site's user."""
-        return self.secrets / site / f"{user}.properties"
+        return self.secrets_of(user) / f"{site}.properties"
 
     def next_secret(self, site: str, user: str) -> Path:
         """The password that a user is about to have; gone again when it is in force."""
         return self.user_secret(site, user).with_suffix(".next")
 
+    def keys(self, site: str) -> Path:
+        """Of a site's administrator and gateway."""
+        return self.var / "keys" / site
+
     def certificate(self, site: str, owner: str) -> Path:
-        """Key, certificate and CA of `owner` (`broker` or `admin`) at a site, one PEM file."""
-        return self.pki / site / f"{owner}.pem"
+        """Key, certificate and CA of `owner` (`admin` or `gateway`), one PEM file."""
+        return self.keys(site) / f"{owner}.pem"
+
+    def broker_certificate(self, node: str) -> Path:
+        """The same of one broker, where that broker alone looks."""
+        return self.broker(node) / "broker.pem"
 
     @property
     def bundles(self) -> Path:
@@ -217,7 +258,7 @@ class Layout:
     @property
     def cluster_secret(self) -> Path:
         """A properties file (0600) that jobs are pointed at."""
-        return self.secrets / "spark.properties"
+        return self.secrets / "spark" / "spark.properties"
 
     def broker(self, site: str) -> Path:
         return self.var / "kafka" / site
@@ -232,11 +273,11 @@ class Layout:
 
     @property
     def airflow_password(self) -> Path:
-        return self.secrets / "airflow-password.txt"
+        return self.secrets / "airflow" / "password.txt"
 
     @property
     def airflow_secrets(self) -> Path:
-        return self.secrets / "airflow.json"
+        return self.secrets / "airflow" / "airflow.json"
 
     @property
     def postgres(self) -> Path:
@@ -250,12 +291,12 @@ class Layout:
     @property
     def postgres_password(self) -> Path:
         """A pgpass file (0600)."""
-        return self.secrets / "postgres.pgpass"
+        return self.secrets / "airflow" / "postgres.pgpass"
 
     @property
     def airflow_connections(self) -> Path:
         """Passwords of what Airflow itself connects to (0600), read by its secrets backend."""
-        return self.secrets / "airflow-connections.json"
+        return self.secrets / "airflow" / "connections.json"
 
     # The object store, where there is one.
     @property
@@ -294,7 +335,7 @@ class Layout:
     @property
     def trust_store(self) -> Path:
         """The CA of the object store, as Java reads it."""
-        return self.pki / "object-store" / "trust.p12"
+        return self.pki / "trust.p12"
 
     # What a pipeline owns.
     @property

@@ -16,6 +16,13 @@ from pydantic import Field
 from millrace.core.model import Frozen, TopicName
 
 _SETTLE_MS = 30_000
+# A simulator's certificate, and whom it trusts, in a folder of its own.
+SIMULATOR_KEY, SIMULATOR_CA = "simulator.pem", "ca.pem"
+
+
+def simulator_name(site: str) -> str:
+    """Of the device that a simulator is, as its certificate says."""
+    return f"{site}-simulator"
 
 
 class Simulator(Frozen):

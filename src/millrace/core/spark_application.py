@@ -132,7 +132,7 @@ def _pod(job: JobSpec, settings: KubernetesSettings, labels: dict[str, str]) -> 
 def _volumes(job: JobSpec, settings: KubernetesSettings) -> list[dict[str, Any]]:
     """One Secret, whose keys cannot have slashes, as the two folders that a checkout has."""
     logins = [
-        {"key": _INGEST_KEY.format(site=one.site), "path": f"{one.site}/ingest.properties"}
+        {"key": _INGEST_KEY.format(site=one.site), "path": f"ingest/{one.site}.properties"}
         for one in job.inputs
     ]
     ca = [{"key": "ca.pem", "path": "ca.pem"}]

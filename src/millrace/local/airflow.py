@@ -10,13 +10,21 @@ import subprocess
 from collections.abc import Mapping
 from importlib.metadata import version
 
+from millrace.core.addresses import LOCAL_NAMES
 from millrace.core.errors import MillraceError
 from millrace.core.layout import Layout
 from millrace.core.task import POOL
 from millrace.local import answers, postgres
-from millrace.local.airflow_config import API_SERVER, USER, AirflowSecrets, render_airflow_config
+from millrace.local.airflow_config import (
+    AIRFLOW,
+    API_SERVER,
+    USER,
+    AirflowSecrets,
+    render_airflow_config,
+)
 from millrace.local.airflow_connections import write_connections
 from millrace.local.logs import last_lines
+from millrace.local.pki import ensure_server_certificate
 from millrace.local.program import Program
 from millrace.state.files import read_text, write_atomic
 
@@ -40,6 +48,13 @@ def prepare_airflow(layout: Layout, port: int) -> list[Program]:
     text = render_airflow_config(layout, port, _ensure_secrets(layout), databases)
     write_atomic(layout.airflow / "airflow.cfg", text)
     return [_program(name, words, layout, port) for name, words in COMPONENTS.items()]
+
+
+def prepare_certificate(layout: Layout) -> None:
+    """People reach it at this machine, its own parts by its name."""
+    hosts = sorted({*layout.own_hosts(API_SERVER), *LOCAL_NAMES})
+    chain, _ = ensure_server_certificate(layout, AIRFLOW, hosts)
+    write_atomic(layout.airflow_chain, chain.read_text())
 
 
 def migrate(layout: Layout, environment: Mapping[str, str]) -> None:

@@ -10,7 +10,7 @@ from millrace.core.addresses import LOOPBACK
 from millrace.core.layout import Layout
 
 USER = "admin"
-API_SERVER = "airflow-api-server"
+API_SERVER, AIRFLOW = "airflow-api-server", "airflow"
 BACKEND = "airflow.secrets.local_filesystem.LocalFilesystemBackend"
 
 
@@ -78,7 +78,6 @@ def _secrets(layout: Layout) -> dict[str, object]:
 
 
 def _api(layout: Layout, port: int, secrets: AirflowSecrets) -> dict[str, object]:
-    certificates = layout.pki / "airflow"
     return {
         "host": layout.listen,
         "port": port,
@@ -86,9 +85,10 @@ def _api(layout: Layout, port: int, secrets: AirflowSecrets) -> dict[str, object
         "base_url": f"https://{LOOPBACK}:{port}",
         "workers": 1,
         "secret_key": secrets.session,
-        # The chain ends with our CA, which is how tasks come to trust the server.
-        "ssl_cert": certificates / "cert.pem",
-        "ssl_key": certificates / "key.pem",
+        # The chain ends with our CA, which is how tasks come to trust the server; the key is the
+        # server's alone.
+        "ssl_cert": layout.airflow_chain,
+        "ssl_key": layout.pki / AIRFLOW / "key.pem",
         "client_use_public_certs": False,
         "expose_config": False,
     }

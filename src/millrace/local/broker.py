@@ -9,6 +9,7 @@ import uuid
 from base64 import urlsafe_b64encode
 from pathlib import Path
 
+from millrace.core.addresses import LOCAL_NAMES
 from millrace.core.broker import (
     FIRST,
     admin_name,
@@ -24,6 +25,7 @@ from millrace.core.errors import MillraceError
 from millrace.core.kafka_client import as_properties
 from millrace.core.layout import Layout
 from millrace.core.site import SiteSpec
+from millrace.local.certificates import Role
 from millrace.local.pki import ensure_certificate
 from millrace.local.program import Program
 from millrace.state.files import make_private, write_atomic
@@ -38,11 +40,12 @@ class BrokerStorageError(MillraceError):
 
 def prepare_broker(site: SiteSpec, layout: Layout, node: int = FIRST) -> Program:
     """Everything up to the start of the process; done again, it changes nothing."""
-    hosts = sorted({node_host(site, one) for one in nodes(site)}) if layout.apart else ()
-    ensure_certificate(layout, site.name, "broker", broker_name(site), hosts)
-    ensure_certificate(layout, site.name, "admin", admin_name(site))
     folder = layout.broker(node_name(site, node))
     make_private(folder)
+    own, admin = layout.broker_certificate(folder.name), layout.certificate(site.name, "admin")
+    hosts = (node_host(site, node),) if layout.apart else LOCAL_NAMES
+    ensure_certificate(layout, own, broker_name(site), Role.PEER, hosts)
+    ensure_certificate(layout, admin, admin_name(site), Role.CLIENT)
     properties = folder / "server.properties"
     _refuse_other_controllers(site, properties)
     write_atomic(properties, as_properties(broker_settings(site, layout, node)) + "\n")

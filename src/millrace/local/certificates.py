@@ -6,6 +6,8 @@ import ipaddress
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import Enum
+from typing import TypeVar
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature
@@ -13,6 +15,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+Extension = TypeVar("Extension", bound=x509.ExtensionType)
 CA_NAME = "Millrace local CA"
 _CA_LIFE = timedelta(days=3650)
 _LEAF_LIFE = timedelta(days=825)
@@ -21,9 +24,22 @@ _RENEW_BEFORE = timedelta(days=60)
 _CLOCK_SLACK = timedelta(hours=1)
 
 
+class Role(Enum):
+    """What a key is for; whoever checks a certificate refuses it in any other role."""
+
+    SERVER = (ExtendedKeyUsageOID.SERVER_AUTH,)
+    CLIENT = (ExtendedKeyUsageOID.CLIENT_AUTH,)
+    # A server that others of its kind connect to, such as a broker.
+    PEER = (ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH)
+
+    @property
+    def usage(self) -> x509.ExtendedKeyUsage:
+        return x509.ExtendedKeyUsage(self.value)
+
+
 @dataclass(frozen=True)
 class Authority:
-    """The CA: what signs, and what clients trust."""
+    """What signs, and what those trust who check."""
 
     key: ec.EllipticCurvePrivateKey
     certificate: x509.Certificate
@@ -33,9 +49,11 @@ def new_key() -> ec.EllipticCurvePrivateKey:
     return ec.generate_private_key(ec.SECP256R1())
 
 
-def make_authority(key: ec.EllipticCurvePrivateKey, now: datetime) -> x509.Certificate:
-    """The CA's own certificate; made again from the same key it trusts the same leaves."""
-    name = _name(CA_NAME)
+def make_authority(
+    key: ec.EllipticCurvePrivateKey, now: datetime, common_name: str = CA_NAME
+) -> x509.Certificate:
+    """Its own certificate; made again from the same key it trusts the same leaves."""
+    name = _name(common_name)
     builder = _builder(name, name, key, now, _CA_LIFE)
     builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
     builder = builder.add_extension(_key_usage(authority=True), critical=True)
@@ -47,15 +65,17 @@ def make_leaf(
     key: ec.EllipticCurvePrivateKey,
     common_name: str,
     now: datetime,
+    role: Role,
     hosts: Sequence[str] = (),
 ) -> x509.Certificate:
-    """For one machine's programs, as servers and as clients; `hosts`: by what others reach it."""
+    """`hosts`: by what clients reach a server; a client has none."""
     issuer = authority.certificate.subject
     builder = _builder(_name(common_name), issuer, key, now, _LEAF_LIFE)
     builder = builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), True)
     builder = builder.add_extension(_key_usage(authority=False), critical=True)
-    builder = builder.add_extension(_names(hosts), critical=False)
-    builder = builder.add_extension(_SERVER_AND_CLIENT, critical=False)
+    if hosts:
+        builder = builder.add_extension(_names(hosts), critical=False)
+    builder = builder.add_extension(role.usage, critical=False)
     signer = x509.AuthorityKeyIdentifier.from_issuer_public_key(authority.key.public_key())
     return builder.add_extension(signer, critical=False).sign(authority.key, hashes.SHA256())
 
@@ -66,17 +86,35 @@ def is_good_leaf(
     authority: Authority,
     common_name: str,
     now: datetime,
+    role: Role,
     hosts: Sequence[str] = (),
 ) -> bool:
-    """Whether it is ours, names its owner and hosts, fits its key and has time left."""
+    """Whether it is ours, names its owner, role and hosts, fits its key and has time left."""
     try:
         leaf.verify_directly_issued_by(authority.certificate)
     except (ValueError, TypeError, InvalidSignature):
         return False
     fresh = now + _RENEW_BEFORE < leaf.not_valid_after_utc
-    named = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    is_its = leaf.subject == _name(common_name) and named == _names(hosts)
-    return fresh and is_its and belong_together(leaf, key)
+    named = _extension(leaf, x509.SubjectAlternativeName) == (_names(hosts) if hosts else None)
+    is_its = leaf.subject == _name(common_name) and named
+    has_role = _extension(leaf, x509.ExtendedKeyUsage) == role.usage
+    return fresh and is_its and has_role and belong_together(leaf, key)
+
+
+def _extension(leaf: x509.Certificate, kind: type[Extension]) -> Extension | None:
+    try:
+        return leaf.extensions.get_extension_for_class(kind).value
+    except x509.ExtensionNotFound:
+        return None
+
+
+def fingerprint(certificate: x509.Certificate) -> str:
+    """As the list of revoked certificates names it, and `openssl x509 -fingerprint -sha256`."""
+    return certificate.fingerprint(hashes.SHA256()).hex()
+
+
+def common_name(certificate: x509.Certificate) -> str:
+    return str(certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)[0].value)
 
 
 def belong_together(certificate: x509.Certificate, key: ec.EllipticCurvePrivateKey) -> bool:
@@ -146,9 +184,7 @@ def _key_usage(*, authority: bool) -> x509.KeyUsage:
 
 
 def _names(hosts: Sequence[str]) -> x509.SubjectAlternativeName:
-    addresses = [ipaddress.ip_address(text) for text in ("127.0.0.1", "::1")]
-    local = [x509.DNSName("localhost"), *(x509.IPAddress(address) for address in addresses)]
-    return x509.SubjectAlternativeName([*local, *(_general_name(host) for host in hosts)])
+    return x509.SubjectAlternativeName([_general_name(host) for host in hosts])
 
 
 def _general_name(host: str) -> x509.GeneralName:
@@ -156,8 +192,3 @@ def _general_name(host: str) -> x509.GeneralName:
         return x509.IPAddress(ipaddress.ip_address(host))
     except ValueError:
         return x509.DNSName(host)
-
-
-_SERVER_AND_CLIENT = x509.ExtendedKeyUsage(
-    [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
-)

@@ -16,6 +16,7 @@ from millrace.core.errors import MillraceError
 from millrace.core.layout import Layout
 from millrace.core.object_store import PORTS_NEEDED
 from millrace.local.machine import Unfit, check_disk, check_java
+from millrace.local.moved import move_in
 from millrace.local.plan import StackPlan
 from millrace.state.files import read_text, write_atomic
 
@@ -77,6 +78,7 @@ def open_var(layout: Layout) -> None:
             f"{layout.var} was made by another version of Millrace (its format is"
             f" {version.strip()!r}, this one's {VAR_VERSION!r}); go back to that version, or {_OUT}"
         )
+    move_in(layout)
     _check_whole(layout)
 
 

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.serialization import (
     pkcs12,
 )
 
-from millrace.core.addresses import LOOPBACK
+from millrace.core.addresses import LOCAL_NAMES, LOOPBACK
 from millrace.core.cluster import (
     MASTER,
     WORKERS,
@@ -101,7 +101,7 @@ def _spark(layout: Layout) -> Path:
 
 def _write_key_store(layout: Layout, password: str) -> Path:
     """The pages' certificate as Java reads it."""
-    certificate, key = ensure_server_certificate(layout, "spark")
+    certificate, key = ensure_server_certificate(layout, "spark", LOCAL_NAMES)
     chain = x509.load_pem_x509_certificates(certificate.read_bytes())
     loaded = load_pem_private_key(key.read_bytes(), None)
     if not isinstance(loaded, ec.EllipticCurvePrivateKey):

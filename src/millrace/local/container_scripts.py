@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
+from pathlib import Path
 
 from millrace.core.gateway.local import TOKEN
+from millrace.core.gateway_bundle import CA
 from millrace.core.layout import Layout
 from millrace.local import airflow, postgres
 from millrace.local.program import Program
@@ -38,7 +40,7 @@ def render_health(program: Program, layout: Layout, airflow_port: int) -> str:
         return _ask(layout, airflow.health_url(layout, airflow_port), part)
     if name.startswith("gateway-") and program.port:
         address = f"https://{layout.host(name)}:{program.port + 1}/health"
-        return _ask(layout, address, str(program.directory / TOKEN))
+        return _ask(layout, address, str(program.directory / TOKEN), program.directory / CA)
     if name.startswith("relay-"):
         return _is_fresh(str(layout.relay_beat(name.removeprefix("relay-"))))
     if name == postgres.NAME:
@@ -51,9 +53,9 @@ def render_health(program: Program, layout: Layout, airflow_port: int) -> str:
     return "exit 0 # it has no door to knock at; that it lives is all that can be seen\n"
 
 
-def _ask(layout: Layout, url: str, how: str) -> str:
+def _ask(layout: Layout, url: str, how: str, ca: Path | None = None) -> str:
     python = (str(layout.control_bin / "python"), "-m", "millrace.local.answers")
-    return f"exec {shlex.join((*python, url, str(layout.ca), how))}\n"
+    return f"exec {shlex.join((*python, url, str(ca or layout.ca), how))}\n"
 
 
 def _is_fresh(file: str) -> str:

@@ -1,4 +1,4 @@
-"""A site's gateway on this machine: its file, its certificate, its process."""
+"""A site's gateway on this machine: its file, its keys, its process; and who is a device to it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,21 @@ from typing import Any
 
 import yaml
 
-from millrace.core.gateway.local import DEVICE, GATEWAY_FILE, SERVER, TOKEN, gateway_program
-from millrace.core.gateway_bundle import PASSWORD, bundle_files
+from millrace.core.addresses import LOCAL_NAMES
+from millrace.core.gateway.local import GATEWAY_FILE, SERVER, TOKEN, gateway_program
+from millrace.core.gateway_bundle import (
+    CERTIFICATE,
+    DEVICES,
+    REVOKED,
+    bundle_files,
+)
 from millrace.core.layout import Layout
 from millrace.core.provision import GATEWAY
+from millrace.core.simulation import SIMULATOR_CA, SIMULATOR_KEY, simulator_name
 from millrace.core.site import SiteSpec
-from millrace.local.pki import ensure_certificate
+from millrace.local.certificates import Role
+from millrace.local.devices import revoked_text
+from millrace.local.pki import ensure_certificate, ensure_device_authority
 from millrace.local.program import Program
 from millrace.local.secrets import ensure_user
 from millrace.state.files import make_private, write_atomic, write_new
@@ -23,10 +32,9 @@ def prepare_gateway(layout: Layout, site: SiteSpec, values: dict[str, Any]) -> P
     """`values`: its file, but for certificates and tokens, which this machine has."""
     folder = layout.gateway(site.name)
     make_private(folder.parent, folder)
-    certificate, _ = gateway_certificates(layout, site)
-    for name, text in _bundle(layout, site).items():
-        write_atomic(folder / name, text)
-    write_atomic(folder / GATEWAY_FILE, yaml.safe_dump(_sealed(values, certificate, layout.ca)))
+    gateway_certificate(layout, site)
+    hand_over(layout, site)
+    write_atomic(folder / GATEWAY_FILE, yaml.safe_dump(_sealed(values)))
     write_new(folder / TOKEN, secrets.token_urlsafe(24) + "\n")
     name = gateway_program(site.name)
     return Program(
@@ -39,29 +47,49 @@ def prepare_gateway(layout: Layout, site: SiteSpec, values: dict[str, Any]) -> P
     )
 
 
-def gateway_certificates(layout: Layout, site: SiteSpec) -> tuple[Path, Path]:
-    """The gateway's own, and that of a first device."""
-    hosts = [site.gateway_host] if site.gateway_host else []
+def prepare_simulator(layout: Layout, site: SiteSpec) -> None:
+    """It is a device of its site, with a key of its own."""
+    folder = layout.simulator(site.name)
+    make_private(folder.parent, folder)
+    authority = ensure_device_authority(layout, site.name)
+    name = simulator_name(site.name)
+    ensure_certificate(layout, folder / SIMULATOR_KEY, name, Role.CLIENT, authority=authority)
+    write_atomic(folder / SIMULATOR_CA, layout.ca.read_text())
+
+
+def gateway_certificate(layout: Layout, site: SiteSpec) -> Path:
+    """For devices, and for whoever looks at its page on the gateway's own machine."""
+    hosts = [*LOCAL_NAMES, *([site.gateway_host] if site.gateway_host else [])]
     hosts += [layout.host(gateway_program(site.name))] if layout.apart else []
-    own = ensure_certificate(layout, site.name, SERVER, f"{site.name}-gateway", hosts)
-    return own, ensure_certificate(layout, site.name, DEVICE, f"{site.name}-device")
+    file = layout.certificate(site.name, SERVER)
+    return ensure_certificate(layout, file, f"{site.name}-gateway", Role.SERVER, hosts)
 
 
-def hand_password(layout: Layout, site: SiteSpec) -> None:
-    """To this machine's gateway of the site, where there is one; it reads it when it is refused."""
+def hand_over(layout: Layout, site: SiteSpec) -> None:
+    """To this machine's gateway of the site, where there is one: all that the bundle of another
+    holds. What changed is taken up without a restart."""
     folder = layout.gateway(site.name)
     if folder.exists():
-        write_atomic(folder / PASSWORD, _bundle(layout, site)[PASSWORD])
+        for name, text in bundle_texts(layout, site).items():
+            write_atomic(folder / name, text)
+        own = layout.certificate(site.name, SERVER)
+        if own.exists():
+            write_atomic(folder / CERTIFICATE, own.read_text())
 
 
-def _bundle(layout: Layout, site: SiteSpec) -> dict[str, str]:
+def bundle_texts(layout: Layout, site: SiteSpec) -> dict[str, str]:
     password = ensure_user(layout, site.name, GATEWAY).password
-    return bundle_files(site, layout.ca.read_text(), password)
+    ensure_device_authority(layout, site.name)
+    return {
+        **bundle_files(site, layout.ca.read_text(), password),
+        DEVICES: layout.devices_ca(site.name).read_text(),
+        REVOKED: revoked_text(layout, site.name),
+    }
 
 
-def _sealed(values: dict[str, Any], certificate: Path, ca: Path) -> dict[str, Any]:
-    tls = {"certificate": str(certificate), "clients": str(ca)}
+def _sealed(values: dict[str, Any]) -> dict[str, Any]:
+    tls = {"certificate": CERTIFICATE, "clients": DEVICES, "revoked": REVOKED}
     sealed = {**values, "inputs": [{**one, "tls": tls} for one in values["inputs"]]}
     if "status" in values:
-        sealed["status"] = {**values["status"], "certificate": str(certificate), "token": TOKEN}
+        sealed["status"] = {**values["status"], "certificate": CERTIFICATE, "token": TOKEN}
     return sealed

@@ -10,10 +10,12 @@ from botocore.exceptions import ClientError
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import NoEncryption, pkcs12
 
+from millrace.core.addresses import LOCAL_NAMES
 from millrace.core.errors import MillraceError, StoreUnreachableError
 from millrace.core.layout import Layout
 from millrace.core.object_store import NAME, TOKENS, identities, security, server_options
 from millrace.core.store import Bucket
+from millrace.local.certificates import Role
 from millrace.local.pki import ensure_server_certificate
 from millrace.local.program import Program
 from millrace.state.bucket_objects import BucketObjects
@@ -37,7 +39,9 @@ def prepare_object_store(layout: Layout, bucket: Bucket, port: int) -> Program:
     """Everything up to the start of the process; done again, it changes nothing."""
     folder = layout.object_store
     make_private(folder, folder / "data")
-    certificate, key = ensure_server_certificate(layout, NAME, layout.own_hosts(NAME))
+    # Its own parts are on one machine, whoever else reaches it.
+    hosts = sorted({*layout.own_hosts(NAME), *LOCAL_NAMES})
+    certificate, key = ensure_server_certificate(layout, NAME, hosts, Role.PEER)
     tokens = {name: secrets.token_urlsafe(32) for name in TOKENS}
     write_atomic(folder / "security.toml", security(layout.ca, certificate, key, tokens))
     login = _ensure_login(bucket)

@@ -1,4 +1,8 @@
-"""The local stack's own CA and certificates: made once, renewed in time, never shown."""
+"""The stack's authorities and certificates: made once, renewed in time, never shown.
+
+The root signs servers, brokers and administrators. Each site's devices have an authority of their
+own, which is not below the root: who trusts the root lets no device in, and the other way round.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +16,12 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from millrace.core.errors import MillraceError
 from millrace.core.layout import Layout
 from millrace.local import certificates
+from millrace.local.certificates import Authority, Role
 from millrace.state.files import make_private, read_text, write_atomic, write_new
 
 
 class BrokenPkiError(MillraceError):
-    """The CA's files cannot be used, and making new ones would lock out who trusts the old."""
+    """An authority cannot be used, and making a new one would lock out who trusts the old."""
 
     def __init__(self, file: Path, problem: str, made_with_it: Sequence[Path]) -> None:
         folders = " and ".join(map(str, made_with_it))
@@ -28,21 +33,25 @@ class BrokenPkiError(MillraceError):
 
 
 def ensure_certificate(
-    layout: Layout, site: str, owner: str, common_name: str, hosts: Sequence[str] = ()
+    layout: Layout,
+    file: Path,
+    common_name: str,
+    role: Role,
+    hosts: Sequence[str] = (),
+    authority: Authority | None = None,
 ) -> Path:
-    """One PEM file with key, certificate and CA of `owner` at a site."""
-    file = layout.certificate(site, owner)
+    """One PEM file with key, certificate and authority. `authority` None: the root."""
     make_private(layout.pki, file.parent)
-    authority, now = ensure_authority(layout), datetime.now(UTC)
-    if not _is_good_bundle(file, authority, common_name, now, hosts):
+    signer, now = authority or ensure_authority(layout), datetime.now(UTC)
+    if not _is_good_bundle(file, signer, common_name, now, role, hosts):
         key = certificates.new_key()
-        leaf = certificates.make_leaf(authority, key, common_name, now, hosts)
-        write_atomic(file, certificates.key_pem(key) + _chain(leaf, authority))
+        leaf = certificates.make_leaf(signer, key, common_name, now, role, hosts)
+        write_atomic(file, certificates.key_pem(key) + _chain(leaf, signer))
     return file
 
 
 def ensure_server_certificate(
-    layout: Layout, name: str, hosts: Sequence[str] = ()
+    layout: Layout, name: str, hosts: Sequence[str], role: Role = Role.SERVER
 ) -> tuple[Path, Path]:
     """Chain and key of an HTTPS server, two files, as web servers want them."""
     folder = layout.pki / name
@@ -50,35 +59,50 @@ def ensure_server_certificate(
     chain, key_file = folder / "cert.pem", folder / "key.pem"
     authority, now = ensure_authority(layout), datetime.now(UTC)
     key = _ensure_key(key_file, [folder])
-    if not _is_good_chain(chain, key, authority, name, now, hosts):
-        leaf = certificates.make_leaf(authority, key, name, now, hosts)
+    if not _is_good_chain(chain, key, authority, name, now, role, hosts):
+        leaf = certificates.make_leaf(authority, key, name, now, role, hosts)
         write_atomic(chain, _chain(leaf, authority))
     return chain, key_file
 
 
-def ensure_authority(layout: Layout) -> certificates.Authority:
-    """The CA; its key is written first, so a crash between the two files does no harm."""
-    key_file, all_of_it = layout.ca_key, (layout.pki, layout.ca_key.parent)
-    make_private(layout.pki, key_file.parent)
-    _move_in(layout.pki / key_file.name, key_file)
-    if layout.ca.exists() and not key_file.exists():
-        raise BrokenPkiError(key_file, "the key of the CA is missing", all_of_it)
-    key = _ensure_key(key_file, all_of_it)
-    if not layout.ca.exists():
-        made = certificates.make_authority(key, datetime.now(UTC))
-        write_new(layout.ca, certificates.certificate_pem(made))
+def ensure_authority(layout: Layout) -> Authority:
+    """The root."""
+    _move_in(layout.pki / layout.ca_key.name, layout.ca_key)
+    both = (layout.pki, layout.ca_key.parent)
+    return _ensure_authority(layout, layout.ca_key, layout.ca, certificates.CA_NAME, both)
+
+
+def ensure_device_authority(layout: Layout, site: str) -> Authority:
+    """Of a site's devices, and of nothing else."""
+    key_file, file = layout.devices_key(site), layout.devices_ca(site)
+    both = (key_file, file, layout.devices(site))
+    return _ensure_authority(layout, key_file, file, f"devices of {site}", both)
+
+
+def _ensure_authority(
+    layout: Layout, key_file: Path, file: Path, name: str, made_with_it: Sequence[Path]
+) -> Authority:
+    """Its key is written first, so a crash between the two files does no harm."""
+    make_private(layout.pki, layout.ca_key.parent, key_file.parent, file.parent)
+    if file.exists() and not key_file.exists():
+        raise BrokenPkiError(key_file, "the key of the authority is missing", made_with_it)
+    key = _ensure_key(key_file, made_with_it)
+    if not file.exists():
+        made = certificates.make_authority(key, datetime.now(UTC), name)
+        write_new(file, certificates.certificate_pem(made))
     try:
-        certificate = certificates.read_certificate(layout.ca.read_text())
+        certificate = certificates.read_certificate(file.read_text())
     except ValueError as error:
-        raise BrokenPkiError(layout.ca, "this is no certificate", all_of_it) from error
+        raise BrokenPkiError(file, "this is no certificate", made_with_it) from error
     if not certificates.belong_together(certificate, key):
-        raise BrokenPkiError(layout.ca, f"it does not fit its key {key_file.name}", all_of_it)
-    return certificates.Authority(key, certificate)
+        raise BrokenPkiError(file, f"it does not fit its key {key_file.name}", made_with_it)
+    return Authority(key, certificate)
 
 
 def _move_in(old: Path, new: Path) -> None:
     """Where it lay before it had a folder of its own."""
     if old.exists() and not new.exists():
+        make_private(new.parent)
         old.replace(new)
 
 
@@ -93,9 +117,10 @@ def _ensure_key(file: Path, made_with_it: Sequence[Path]) -> ec.EllipticCurvePri
 
 def _is_good_bundle(
     file: Path,
-    authority: certificates.Authority,
+    authority: Authority,
     owner: str,
     now: datetime,
+    role: Role,
     hosts: Sequence[str],
 ) -> bool:
     """A leaf is cheap: whatever is wrong with one, it is made anew."""
@@ -103,16 +128,17 @@ def _is_good_bundle(
         key = certificates.read_key(read_text(file) or "")
     except ValueError:
         return False
-    return _is_good_chain(file, key, authority, owner, now, hosts)
+    return _is_good_chain(file, key, authority, owner, now, role, hosts)
 
 
 def _is_good_chain(
     file: Path,
     key: ec.EllipticCurvePrivateKey,
-    authority: certificates.Authority,
+    authority: Authority,
     owner: str,
     now: datetime,
-    hosts: Sequence[str] = (),
+    role: Role,
+    hosts: Sequence[str],
 ) -> bool:
     text = read_text(file) or ""
     try:
@@ -120,8 +146,8 @@ def _is_good_chain(
     except ValueError:
         return False
     whole = text.endswith(certificates.certificate_pem(authority.certificate))
-    return whole and certificates.is_good_leaf(leaf, key, authority, owner, now, hosts)
+    return whole and certificates.is_good_leaf(leaf, key, authority, owner, now, role, hosts)
 
 
-def _chain(leaf: x509.Certificate, authority: certificates.Authority) -> str:
+def _chain(leaf: x509.Certificate, authority: Authority) -> str:
     return certificates.certificate_pem(leaf) + certificates.certificate_pem(authority.certificate)

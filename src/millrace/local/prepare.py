@@ -10,15 +10,15 @@ from itertools import chain
 from millrace.core.gateway.local import local_gateway
 from millrace.core.simulation import Simulator
 from millrace.local import airflow, postgres
-from millrace.local.airflow_config import API_SERVER
 from millrace.local.broker import prepare_brokers
 from millrace.local.cluster import prepare_cluster
-from millrace.local.gateway import prepare_gateway
+from millrace.local.gateway import prepare_gateway, prepare_simulator
 from millrace.local.object_store import ensure_trust_store, prepare_object_store
-from millrace.local.pki import ensure_authority, ensure_server_certificate
+from millrace.local.pki import ensure_authority
 from millrace.local.plan import StackPlan
 from millrace.local.program import Program
 from millrace.local.registry import prepare_registry
+from millrace.state.files import make_private
 
 Task = Callable[[], list[Program]]
 AllOf = Callable[[Sequence[Task]], list[list[Program]]]
@@ -42,7 +42,8 @@ def prepare(plan: StackPlan, environment: Mapping[str, str], all_of: AllOf) -> P
     for folder in (layout.run, layout.logs, layout.jobs, layout.airflow):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     ensure_authority(layout)  # once, before many ask for certificates at a time
-    ensure_server_certificate(layout, "airflow", layout.own_hosts(API_SERVER))
+    make_private(layout.secrets, layout.airflow_secrets.parent)
+    airflow.prepare_certificate(layout)
     store = _prepare_store(plan)
     components = airflow.prepare_airflow(layout, plan.airflow_port)
     tasks: list[Task] = [lambda: [postgres.prepare_postgres(layout, environment)]]
@@ -50,6 +51,9 @@ def prepare(plan: StackPlan, environment: Mapping[str, str], all_of: AllOf) -> P
     stores = chain.from_iterable(all_of(tasks))
     cluster = prepare_cluster(layout, layout.cluster) if layout.cluster else []
     registry = [prepare_registry(layout, layout.registry)] if layout.registry else []
+    simulated = [site for site in plan.local_sites if site.local and site.local.simulator]
+    for site in simulated:
+        prepare_simulator(layout, site)
     late = [*_prepare_gateways(plan), *plan.simulators(), *plan.relay_programs()]
     return Prepared((*store, *cluster, *registry, *stores, *late), tuple(components))
 

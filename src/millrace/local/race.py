@@ -14,7 +14,6 @@ from pathlib import Path
 import psutil
 
 from millrace.core.errors import MillraceError
-from millrace.core.gateway.local import DEVICE
 from millrace.core.kafka_client import librdkafka_settings
 from millrace.core.layout import Layout
 from millrace.core.pipeline import PipelineSpec
@@ -24,6 +23,7 @@ from millrace.core.site import LocalBroker, SiteSpec
 from millrace.edge.errors import UnreachableError
 from millrace.edge.race_parts import Way, consume, provide
 from millrace.local.broker import prepare_broker
+from millrace.local.devices import issue
 from millrace.local.gateway import prepare_gateway
 from millrace.local.program import Program
 from millrace.local.provision import provision_as_admin
@@ -139,11 +139,12 @@ def _is_provisioned(layout: Layout, site: SiteSpec, pipeline: PipelineSpec) -> b
 def _prepare_gateway(layout: Layout, site: SiteSpec, port: int) -> tuple[Program, Way]:
     lines = {
         "name": "lines", "kind": "tcp", "listen": f"127.0.0.1:{port}", "acknowledge": True,
+        "names": "any",
         "topic": _TOPIC, "key": {"field": "$.sensor_id"},
     }  # fmt: skip
     values = {"site": site.name, "data": "data", "inputs": [lines]}
     program = prepare_gateway(layout, site, values)
-    device = layout.certificate(site.name, DEVICE)
+    device = issue(layout, site.name, "provider")
     return program, Way("localhost", port, str(layout.ca), str(device))
 
 

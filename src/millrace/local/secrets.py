@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -48,7 +47,8 @@ def take_up(layout: Layout, site: str, user: str) -> None:
 
 
 def forget_users(layout: Layout, site: str) -> None:
-    shutil.rmtree(layout.secrets / site, ignore_errors=True)
+    for file in layout.secrets.glob(f"*/{site}.*"):
+        file.unlink()
 
 
 def read_user(layout: Layout, site: str, user: str) -> Credentials:
@@ -57,7 +57,7 @@ def read_user(layout: Layout, site: str, user: str) -> Credentials:
 
 def known_users(layout: Layout, site: str) -> list[str]:
     """Who has a password here."""
-    return sorted(file.stem for file in (layout.secrets / site).glob("*.properties"))
+    return sorted(file.parent.name for file in layout.secrets.glob(f"*/{site}.properties"))
 
 
 def _make_where_missing(layout: Layout, file: Path, user: str) -> None:

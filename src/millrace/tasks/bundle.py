@@ -13,15 +13,13 @@ import yaml
 from millrace.core.gateway_bundle import (
     CERTIFICATE,
     FIRST_FILE,
-    bundle_files,
     bundle_name,
     first_gateway,
 )
 from millrace.core.layout import Layout
-from millrace.core.provision import GATEWAY
 from millrace.core.site import SiteSpec
-from millrace.local.gateway import gateway_certificates, hand_password
-from millrace.local.secrets import ensure_user
+from millrace.local.devices import first_device, issue
+from millrace.local.gateway import bundle_texts, gateway_certificate, hand_over
 from millrace.specs.loader import load_pipelines
 from millrace.state.files import make_private, write_atomic
 from millrace.tasks.gateway_program import program_files
@@ -33,13 +31,12 @@ def bundle_file(layout: Layout, site: str) -> Path:
 
 def write_bundle(layout: Layout, site: SiteSpec) -> Path:
     """A password that is made now is given to the user when its site is provisioned next."""
-    password = ensure_user(layout, site.name, GATEWAY).password
-    texts = bundle_files(site, layout.ca.read_text(), password)
+    texts = bundle_texts(layout, site)
     files = {name: text.encode() for name, text in texts.items()} | _program(layout, site)
     make_private(layout.bundles)
     place = bundle_file(layout, site.name)
     write_atomic(place, _packed(bundle_name(site.name), files))
-    hand_password(layout, site)
+    hand_over(layout, site)
     return place
 
 
@@ -50,7 +47,8 @@ def _program(layout: Layout, site: SiteSpec) -> dict[str, bytes]:
         return {}
     pipelines = [one for one in load_pipelines(layout) if one.reads(site.name)]
     topics = {topic for one in pipelines for topic in one.topics}
-    own, device = gateway_certificates(layout, site)
+    own = gateway_certificate(layout, site)
+    device = issue(layout, site.name, first_device(site.name))
     return {
         **program,
         FIRST_FILE: yaml.safe_dump(first_gateway(site.name, sorted(topics))).encode(),

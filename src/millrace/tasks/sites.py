@@ -15,6 +15,7 @@ from millrace.core.site_change_lines import plan_lines
 from millrace.core.site_users import SetPassword, UserChange
 from millrace.core.site_wish import Action, SiteWishError, Wish
 from millrace.edge.errors import RefusedError, UnreachableError
+from millrace.local.certificates import Role
 from millrace.local.checks import open_var
 from millrace.local.exclusive import only_one_at_work
 from millrace.local.pki import BrokenPkiError, ensure_authority, ensure_certificate
@@ -110,7 +111,7 @@ def _ensure_certificate(layout: Layout, site: SiteSpec) -> None:
         return
     open_var(layout)
     try:
-        ensure_certificate(layout, site.name, "admin", admin_name(site))
+        ensure_certificate(layout, file, admin_name(site), Role.CLIENT)
     except BrokenPkiError as error:
         raise SiteWishError(
             f"there is no certificate of an administrator of site {site.name!r}, and none can be"

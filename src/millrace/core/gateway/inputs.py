@@ -25,6 +25,14 @@ class Tls(Frozen):
     key: Path | None = None
     # Only clients with a certificate that this authority signed are let in.
     clients: Path | None = None
+    # But for those in this list; who is in it and connected is cut off.
+    revoked: Path | None = None
+
+    @model_validator(mode="after")
+    def _revokes_whom_it_lets_in(self) -> Tls:
+        if self.revoked and self.clients is None:
+            raise ValueError("revoked is a list of certificates that tls.clients has signed")
+        return self
 
 
 class SpoolSpec(Frozen):

@@ -10,7 +10,7 @@ from millrace.core.site import LocalGateway
 GATEWAY_FILE, TOKEN = "gateway.yaml", "token"
 # Before a message of the simulator stands its key.
 KEY_MARK = b"\t"
-SERVER, DEVICE = "gateway", "device"
+SERVER = "gateway"
 
 
 def gateway_program(site: str) -> str:
@@ -30,6 +30,7 @@ def local_gateway(
                 "kind": "tcp",
                 "listen": f"{listen}:{gateway.port}",
                 "framing": "length-prefixed",
+                "names": "certificate",
                 "acknowledge": True,
                 "topic": simulator.topic,
                 "key": {"before": KEY_MARK.decode()},

@@ -37,7 +37,6 @@ class HttpServer:
     def __init__(self, spec: HttpInput, intake: Intake, handles: Handles) -> None:
         self._spec = spec
         self._intake = intake
-        self._tls = ServerTls(spec.tls) if spec.tls else None
         self._tokens = Tokens(spec.tokens) if spec.tokens else None
         self._most_bytes = spec.spool.segment // 4
         self._begun_bytes = 0
@@ -48,7 +47,7 @@ class HttpServer:
             most_connections=spec.max_connections,
             handles=handles,
             tokens=self._tokens,
-            tls=self._tls.context if self._tls else None,
+            tls=ServerTls(spec.tls) if spec.tls else None,
         )
 
     async def start(self) -> None:
@@ -64,8 +63,7 @@ class HttpServer:
 
     def look_after(self) -> None:
         self._server.listener.look_after()
-        if self._tls:
-            self._tls.renew()
+        self._server.listener.renew()
         if self._tokens:
             self._tokens.renew()
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ssl
 from collections.abc import Awaitable, Callable
 
 from aiohttp import web
 
 from millrace.edge.gateway.listener import Handles, Listener
+from millrace.edge.gateway.settings import ServerTls
 from millrace.edge.gateway.tokens import Tokens
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -29,9 +29,10 @@ class HttpsServer:
         most_connections: int,
         handles: Handles,
         tokens: Tokens | None,
-        tls: ssl.SSLContext | None,
+        tls: ServerTls | None,
     ) -> None:
         self._tokens = tokens
+        self._tls = tls
         app = web.Application(client_max_size=most_bytes, middlewares=[self._check])
         app.add_routes(routes)
         self._runner = web.AppRunner(
@@ -55,6 +56,8 @@ class HttpsServer:
 
     @web.middleware
     async def _check(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        if self._tls and not self._tls.admits(request.transport):
+            return web.json_response({"error": "this certificate is revoked"}, status=403)
         if self._tokens and not self._tokens.admit(request.headers.get("Authorization")):
             return web.json_response(
                 {"error": "no token, or a wrong one"}, status=401, headers=_ASKS

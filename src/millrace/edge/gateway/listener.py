@@ -10,7 +10,6 @@ import asyncio
 import logging
 import resource
 import socket
-import ssl
 import struct
 import time
 from collections.abc import Callable
@@ -18,6 +17,7 @@ from typing import Any
 
 from millrace.core.errors import MillraceError
 from millrace.core.gateway.handles import connections_within
+from millrace.edge.gateway.settings import ServerTls
 
 log = logging.getLogger(__name__)
 _BACKLOG = 4_096
@@ -67,7 +67,7 @@ class Listener:
         *,
         most: int,
         handles: Handles,
-        tls: ssl.SSLContext | None,
+        tls: ServerTls | None,
     ) -> None:
         """`what` it is, for errors. `tls` None: plain text was asked for."""
         self._what = what
@@ -77,7 +77,7 @@ class Listener:
         self._tls = tls
         # One for each address that the host's name has.
         self._sockets: list[socket.socket] = []
-        self._open: set[socket.socket] = set()
+        self._open: dict[socket.socket, asyncio.WriteTransport | None] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self.refused = 0
         self._looked_s = 0.0
@@ -109,7 +109,14 @@ class Listener:
 
     def look_after(self) -> None:
         """A socket that the loop has closed has no number any more."""
-        self._open = {one for one in self._open if one.fileno() >= 0}
+        self._open = {one: by for one, by in self._open.items() if one.fileno() >= 0}
+
+    def renew(self) -> None:
+        """Take up certificates and lists that changed; a client that may not stay is cut off."""
+        admits = self._tls.renew() if self._tls else None
+        for transport in self._open.values() if admits else ():
+            if transport and admits and not admits(transport):
+                transport.abort()
 
     def _listen_on(self, listening: socket.socket) -> None:
         if listening in self._sockets:
@@ -140,7 +147,7 @@ class Listener:
             accepted.close()
             return
         accepted.setblocking(False)
-        self._open.add(accepted)
+        self._open[accepted] = None
         task = asyncio.get_running_loop().create_task(self._connect(accepted))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -156,15 +163,21 @@ class Listener:
         return self.count < self.most and self._handles.are_left
 
     async def _connect(self, accepted: socket.socket) -> None:
+        context = self._tls.context if self._tls else None
         try:
-            await asyncio.get_running_loop().connect_accepted_socket(
+            transport, _ = await asyncio.get_running_loop().connect_accepted_socket(
                 self._protocol,
                 accepted,
-                ssl=self._tls,
+                ssl=context,
                 ssl_handshake_timeout=_HANDSHAKE_S if self._tls else None,
             )
         except (OSError, TimeoutError):  # no TLS, no certificate, no patience
             accepted.close()
+            return
+        if self._tls and self._tls.context is not context:
+            transport.abort()  # what counted when its handshake began counts no more
+        elif accepted in self._open:
+            self._open[accepted] = transport
 
 
 def _listening(family: int, address: tuple[Any, ...]) -> socket.socket:

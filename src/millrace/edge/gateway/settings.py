@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
 import logging
 import ssl
+from collections.abc import Callable
 from pathlib import Path
 
 from millrace.core.errors import MillraceError
 from millrace.core.gateway.inputs import Tls
+from millrace.core.gateway.revoked import revoked_in
 from millrace.core.gateway.spec import GatewaySpec
 from millrace.core.site import ClientSettings, SiteSpec
 from millrace.state.properties import read_properties
 
 log = logging.getLogger(__name__)
+# Whether who is connected by this transport may stay.
+Admission = Callable[[asyncio.BaseTransport | None], bool]
 _PATHS = ("ssl.ca.location", "ssl.certificate.location", "ssl.key.location")
 
 
@@ -56,40 +62,74 @@ def read_login(spec: GatewaySpec, settings: ClientSettings) -> dict[str, str]:
 
 
 class ServerTls:
-    """A server's certificate; renewed in place, it is taken up by the next connection."""
+    """A server's certificate, and who may connect. What changes on disk counts from the next
+    connection on; a file that is seen half written, or before its key's, when it is whole."""
 
     def __init__(self, tls: Tls) -> None:
         self._tls = tls
-        self.context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-        self.context.minimum_version = ssl.TLSVersion.TLSv1_2
-        if tls.clients:
-            self.context.load_verify_locations(tls.clients)
-            self.context.verify_mode = ssl.CERT_REQUIRED
-        self._seen_ns = 0
         self._told = ""
-        self._take_up(self._newest_ns())
+        self._revoked: frozenset[str] = frozenset()
+        self._seen = self._stamps()
+        self._trusted = self._authorities()
+        # Another one with each change: neither certificate nor session of before counts for it.
+        self.context = self._make()
+        # How often the certificate of who was connected might not be used any more.
+        self.turned_away = 0
 
-    def renew(self) -> None:
-        """A file that is seen half written, or before its key's, is taken up when it is whole."""
+    def renew(self) -> Admission | None:
+        """By what those who are connected have to be looked at again; None: they stay."""
         try:
-            newest_ns = self._newest_ns()
-            if newest_ns != self._seen_ns:
-                self._take_up(newest_ns)
-                log.info("%s: taken up", self._tls.certificate)
-        except OSError as error:
+            stamps = self._stamps()
+            if stamps == self._seen:
+                return None
+            self.context = self._make()
+        except (OSError, MillraceError) as error:
             if str(error) != self._told:
                 log.warning("%s: not taken up: %s", self._tls.certificate, error)
             self._told = str(error)
+            return None
+        trusted, self._trusted = self._trusted, self._authorities()
+        changed = [file for file in stamps if stamps[file] != self._seen.get(file)]
+        self._seen, self._told = stamps, ""
+        log.info("%s: taken up", ", ".join(map(str, changed)))
+        if self._trusted != trusted:
+            # Only a new handshake can tell whom the new ones have signed.
+            return lambda _: False
+        return self.admits if self._tls.revoked in changed else None
 
-    def _take_up(self, newest_ns: int) -> None:
-        # In a context of its own first: one that fails has lost what it had.
-        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(self._tls.certificate, self._key)
-        self.context.load_cert_chain(self._tls.certificate, self._key)
-        self._seen_ns, self._told = newest_ns, ""
+    def admits(self, transport: asyncio.BaseTransport | None) -> bool:
+        """Whether the certificate of who is connected may still be used."""
+        if self._tls.clients is None or transport is None:
+            return True
+        connected = transport.get_extra_info("ssl_object")
+        shown: bytes | None = connected.getpeercert(binary_form=True) if connected else None
+        admitted = shown is not None and hashlib.sha256(shown).hexdigest() not in self._revoked
+        self.turned_away += not admitted
+        return admitted
 
-    def _newest_ns(self) -> int:
-        return max(file.stat().st_mtime_ns for file in (self._tls.certificate, self._key))
+    def _make(self) -> ssl.SSLContext:
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        context.load_cert_chain(self._tls.certificate, self._tls.key or self._tls.certificate)
+        if self._tls.clients:
+            context.load_verify_locations(self._tls.clients)
+            context.verify_mode = ssl.CERT_REQUIRED
+            # A session that is taken up again shows no certificate anew.
+            context.options |= ssl.OP_NO_TICKET
+            context.num_tickets = 0
+        self._revoked = _read_revoked(self._tls.revoked)
+        return context
 
-    @property
-    def _key(self) -> Path:
-        return self._tls.key or self._tls.certificate
+    def _authorities(self) -> bytes:
+        return self._tls.clients.read_bytes() if self._tls.clients else b""
+
+    def _stamps(self) -> dict[Path, int]:
+        files = (self._tls.certificate, self._tls.key, self._tls.clients, self._tls.revoked)
+        return {file: file.stat().st_mtime_ns for file in files if file}
+
+
+def _read_revoked(file: Path | None) -> frozenset[str]:
+    try:
+        return revoked_in(file.read_text()) if file else frozenset()
+    except ValueError as error:
+        raise MillraceError(f"{file}: {error}") from error

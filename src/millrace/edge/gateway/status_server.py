@@ -60,7 +60,6 @@ class StatusServer:
     ) -> None:
         self._spec = spec
         self._look = look
-        self._tls = ServerTls(Tls(certificate=spec.certificate, key=spec.key))
         self._tokens = Tokens(spec.token)
         self._registry = CollectorRegistry()
         self._registry.register(_Metrics(look))
@@ -77,7 +76,7 @@ class StatusServer:
             most_connections=spec.max_connections,
             handles=handles,
             tokens=self._tokens,
-            tls=self._tls.context,
+            tls=ServerTls(Tls(certificate=spec.certificate, key=spec.key)),
         )
 
     async def start(self) -> None:
@@ -85,7 +84,7 @@ class StatusServer:
 
     def look_after(self) -> None:
         self._server.listener.look_after()
-        self._tls.renew()
+        self._server.listener.renew()
         self._tokens.renew()
 
     async def end(self) -> None:

@@ -66,12 +66,14 @@ class Connection(asyncio.Protocol):
         intake: Intake,
         connections: Connections,
         commander: Commander | None = None,
+        admits: Admission | None = None,
     ) -> None:
-        """`commander` None: its device hears no commands."""
+        """`commander` None: its device hears no commands. `admits` None: whoever connects."""
         self._spec = spec
         self._intake = intake
         self._connections = connections
         self._commander = commander
+        self._admits = admits
         self._framing = _FRAMINGS[spec.framing](spec.max_message)
         self.transport: asyncio.Transport | None = None
         self._is_first = True
@@ -90,6 +92,9 @@ class Connection(asyncio.Protocol):
     # What the event loop calls.
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        if self._admits and not self._admits(transport):
+            transport.abort()
+            return
         self.transport = transport
         self._connections.open.add(self)
         keep_alive(transport)

@@ -26,7 +26,7 @@ class TcpServer:
             self._connection,
             most=spec.max_connections,
             handles=handles,
-            tls=self._tls.context if self._tls else None,
+            tls=self._tls,
         )
 
     async def start(self) -> None:
@@ -42,9 +42,8 @@ class TcpServer:
 
     def look_after(self) -> None:
         self._listener.look_after()
+        self._listener.renew()
         self._connections.look_after(asyncio.get_running_loop().time())
-        if self._tls:
-            self._tls.renew()
 
     async def stop_listening(self) -> None:
         self._listener.stop()
@@ -54,4 +53,5 @@ class TcpServer:
             connection.end()
 
     def _connection(self) -> Connection:
-        return Connection(self._spec, self._intake, self._connections, self._commander)
+        admits = self._tls.admits if self._tls else None
+        return Connection(self._spec, self._intake, self._connections, self._commander, admits)

@@ -1,0 +1,104 @@
+"""Certificates of a site's devices: issued, listed, revoked."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+from millrace.core.errors import MillraceError
+from millrace.core.gateway.revoked import revoked_in, revoked_line
+from millrace.core.layout import Layout
+from millrace.core.model import Frozen
+from millrace.local import certificates
+from millrace.local.certificates import Role
+from millrace.local.pki import ensure_certificate, ensure_device_authority
+from millrace.state.files import make_private, read_text, write_atomic
+
+# It is a file's name, a certificate's common name, and what a device calls itself in HELLO.
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_HEAD = "# Who is let in no more: SHA-256 fingerprint of the certificate, device, since when.\n"
+
+
+class DeviceError(MillraceError):
+    """What is asked for of a device cannot be."""
+
+
+class DeviceCertificate(Frozen):
+    """`expires` is None of what was revoked: nothing but its fingerprint is kept."""
+
+    name: str
+    fingerprint: str
+    expires: datetime | None = None
+    revoked: str = ""
+
+
+def first_device(site: str) -> str:
+    """Its certificate comes with the bundle of the gateway."""
+    return f"{site}-device"
+
+
+def issue(layout: Layout, site: str, name: str) -> Path:
+    """The file of its key and certificate; the same again while they have time left."""
+    if not _NAME.fullmatch(name):
+        raise DeviceError(
+            f"device {name!r}: a name has up to 64 letters, digits, '.', '_' and '-', a letter or"
+            " digit first"
+        )
+    authority = ensure_device_authority(layout, site)
+    make_private(layout.devices(site).parent, layout.devices(site))
+    file = layout.device(site, name)
+    return ensure_certificate(layout, file, name, Role.CLIENT, authority=authority)
+
+
+def list_devices(layout: Layout, site: str) -> list[DeviceCertificate]:
+    issued = [_issued(layout, site, file.stem) for file in _files(layout, site)]
+    lines = [line.split(maxsplit=2) for line in revoked_text(layout, site).splitlines()]
+    revoked = [
+        DeviceCertificate(name=words[1], fingerprint=words[0], revoked=words[2])
+        for words in lines
+        if len(words) == 3 and not words[0].startswith("#")
+    ]
+    return [*issued, *revoked]
+
+
+def revoke(layout: Layout, site: str, name: str, fingerprint: str = "") -> DeviceCertificate:
+    """Its line in the list first, then its key goes. `fingerprint`: of one that is not here."""
+    file = layout.device(site, name)
+    if not fingerprint:
+        if not file.exists():
+            known = ", ".join(one.stem for one in _files(layout, site)) or "none"
+            raise DeviceError(
+                f"there is no certificate of device {name!r} of site {site!r} here (there are:"
+                f" {known}); of one that is elsewhere say --fingerprint"
+            )
+        fingerprint = _issued(layout, site, name).fingerprint
+    fingerprint = fingerprint.replace(":", "").lower()
+    line = revoked_line(fingerprint, name, f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}")
+    text = f"{revoked_text(layout, site)}{line}\n"
+    try:
+        revoked_in(text)
+    except ValueError as error:
+        raise DeviceError(f"{layout.revoked(site)}: {error}") from error
+    make_private(layout.devices(site).parent, layout.devices(site))
+    write_atomic(layout.revoked(site), text)
+    if file.exists() and _issued(layout, site, name).fingerprint == fingerprint:
+        file.unlink()
+    return DeviceCertificate(name=name, fingerprint=fingerprint, revoked=line.split()[2])
+
+
+def revoked_text(layout: Layout, site: str) -> str:
+    return read_text(layout.revoked(site)) or _HEAD
+
+
+def _files(layout: Layout, site: str) -> list[Path]:
+    return sorted(layout.devices(site).glob("*.pem"))
+
+
+def _issued(layout: Layout, site: str, name: str) -> DeviceCertificate:
+    certificate = certificates.read_certificate(layout.device(site, name).read_text())
+    return DeviceCertificate(
+        name=name,
+        fingerprint=certificates.fingerprint(certificate),
+        expires=certificate.not_valid_after_utc,
+    )

@@ -1,0 +1,300 @@
+"""Who a gateway lets in: real handshakes with a real certificate of every role."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import ssl
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from millrace.core.addresses import LOCAL_NAMES
+from millrace.core.errors import MillraceError
+from millrace.core.gateway.inputs import TcpInput, Tls
+from millrace.core.layout import Layout
+from millrace.edge.gateway.settings import ServerTls
+from millrace.edge.gateway.tcp_server import TcpServer
+from millrace.local.certificates import Role
+from millrace.local.devices import issue, list_devices, revoke, revoked_text
+from millrace.local.pki import ensure_authority, ensure_certificate, ensure_server_certificate
+from millrace.state.files import write_atomic
+from tests.support import free_ports
+
+HERE, ELSEWHERE = "plant-a", "plant-b"
+
+
+@pytest.fixture
+def layout(tmp_path: Path) -> Layout:
+    layout = Layout(tmp_path)
+    ensure_authority(layout)
+    issue(layout, HERE, "press")
+    write_atomic(layout.revoked(HERE), revoked_text(layout, HERE))
+    server = layout.certificate(HERE, "gateway")
+    ensure_certificate(layout, server, f"{HERE}-gateway", Role.SERVER, LOCAL_NAMES)
+    return layout
+
+
+def tls_of(layout: Layout) -> Tls:
+    return Tls(
+        certificate=layout.certificate(HERE, "gateway"),
+        clients=layout.devices_ca(HERE),
+        revoked=layout.revoked(HERE),
+    )
+
+
+def broker_of(layout: Layout, site: str) -> Path:
+    file = layout.broker_certificate(site)
+    return ensure_certificate(layout, file, f"{site}-broker", Role.PEER, LOCAL_NAMES)
+
+
+def admin_of(layout: Layout, site: str) -> Path:
+    file = layout.certificate(site, "admin")
+    return ensure_certificate(layout, file, f"{site}-admin", Role.CLIENT)
+
+
+def both_of(chain: Path, key: Path) -> Path:
+    file = chain.with_name("both.pem")
+    file.write_text(key.read_text() + chain.read_text())
+    return file
+
+
+def named_like_a_device(layout: Layout) -> Path:
+    return ensure_certificate(layout, layout.certificate("x", "y"), "press", Role.CLIENT)
+
+
+def server_of_the_device_authority(layout: Layout) -> Path:
+    """As a mistake of ours would make it."""
+    from millrace.local.pki import ensure_device_authority
+
+    signer, file = ensure_device_authority(layout, HERE), layout.certificate("x", "z")
+    return ensure_certificate(layout, file, "press", Role.SERVER, LOCAL_NAMES, signer)
+
+
+def of_another_installation(layout: Layout) -> Path:
+    return issue(Layout(layout.home / "other"), HERE, "press")
+
+
+Made = Callable[[Layout], Path | None]
+# Who shows which certificate, and whether a gateway of plant-a lets it in.
+CALLERS: dict[str, tuple[Made, bool]] = {
+    "a device of the site": (lambda layout: issue(layout, HERE, "press"), True),
+    "a second device of the site": (lambda layout: issue(layout, HERE, "drill"), True),
+    "a device of another site": (lambda layout: issue(layout, ELSEWHERE, "press"), False),
+    "its namesake from another installation": (of_another_installation, False),
+    "the gateway itself": (lambda layout: layout.certificate(HERE, "gateway"), False),
+    "the site's broker": (lambda layout: broker_of(layout, HERE), False),
+    "another site's broker": (lambda layout: broker_of(layout, ELSEWHERE), False),
+    "the site's administrator": (lambda layout: admin_of(layout, HERE), False),
+    "Airflow": (lambda one: both_of(*ensure_server_certificate(one, "airflow", ["a"])), False),
+    "the object store": (
+        lambda one: both_of(*ensure_server_certificate(one, "store", ["a"], Role.PEER)),
+        False,
+    ),
+    "a device's name by the root": (named_like_a_device, False),
+    "a server by the devices' authority": (server_of_the_device_authority, False),
+    "nobody": (lambda _: None, False),
+}
+
+
+class Intake:
+    """Takes everything, as a gateway with an empty spool would."""
+
+    is_crowded = False
+    malformed = 0
+
+    def __init__(self) -> None:
+        self.taken: list[bytes] = []
+
+    def last_of(self, _origin: bytes) -> int:
+        return 0
+
+    def take(self, messages: list[bytes], *_: object) -> int:
+        self.taken += messages
+        return 0
+
+
+@asynccontextmanager
+async def listening(layout: Layout) -> AsyncIterator[tuple[TcpServer, Intake, int]]:
+    port, intake = free_ports(1), Intake()
+    spec = TcpInput(
+        name="lines",
+        kind="tcp",
+        topic="t",
+        acknowledge=True,
+        listen=f"127.0.0.1:{port}",
+        tls=tls_of(layout),
+    )
+    anything: Any = intake
+    server = TcpServer(spec, anything)
+    await server.start()
+    try:
+        yield server, intake, port
+    finally:
+        await server.stop_listening()
+        await server.end()
+
+
+async def connect(
+    layout: Layout, port: int, certificate: Path | None, *, newest: bool = True
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    context = ssl.create_default_context(cafile=str(layout.ca))
+    if not newest:
+        context.maximum_version = ssl.TLSVersion.TLSv1_2
+    if certificate:
+        context.load_cert_chain(certificate)
+    return await asyncio.open_connection("127.0.0.1", port, ssl=context)
+
+
+async def is_let_in(layout: Layout, port: int, certificate: Path | None, **how: bool) -> bool:
+    """As a device finds out: whether it is answered."""
+    try:
+        reader, writer = await connect(layout, port, certificate, **how)
+        writer.write(b"HELLO press\n")
+        answer = await asyncio.wait_for(reader.readline(), 10)
+        writer.transport.abort()
+    except OSError:
+        return False
+    return answer == b"OK 0\n"
+
+
+@pytest.mark.parametrize("newest", [True, False], ids=["TLS 1.3", "TLS 1.2"])
+@pytest.mark.parametrize(("made", "expected"), CALLERS.values(), ids=CALLERS.keys())
+def test_a_gateway_lets_in_its_own_sites_devices_alone(layout, made, expected, newest):
+    async def ask() -> tuple[bool, list[bytes]]:
+        async with listening(layout) as (_, intake, port):
+            return await is_let_in(layout, port, made(layout), newest=newest), intake.taken
+
+    assert asyncio.run(ask()) == (expected, [])
+
+
+def test_a_client_refuses_a_server_of_another_role_or_place(layout):
+    async def ask(certificate: Path) -> bool:
+        tls = ServerTls(Tls(certificate=certificate))
+        server = await asyncio.start_server(lambda *_: None, "127.0.0.1", 0, ssl=tls.context)
+        port = server.sockets[0].getsockname()[1]
+        try:
+            _, writer = await connect(layout, port, None)
+            writer.transport.abort()
+        except ssl.SSLError:
+            return False
+        finally:
+            server.close()
+        return True
+
+    elsewhere = layout.certificate("x", "elsewhere")
+    ensure_certificate(layout, elsewhere, "plant-a-gateway", Role.SERVER, ["10.0.0.9"])
+    assert asyncio.run(ask(layout.certificate(HERE, "gateway")))
+    assert not asyncio.run(ask(admin_of(layout, HERE)))
+    assert not asyncio.run(ask(issue(layout, HERE, "press")))
+    assert not asyncio.run(ask(elsewhere))
+
+
+def touched(file: Path, ns: list[int]) -> None:
+    """Another time of writing, however coarse the file system's clock is."""
+    ns[0] += 10**9
+    os.utime(file, ns=(ns[0], ns[0]))
+
+
+def test_a_revoked_device_is_cut_off_and_let_in_no_more_while_others_stay(layout):
+    press, drill = issue(layout, HERE, "press"), issue(layout, HERE, "drill")
+    kept = layout.home / "stolen.pem"
+    kept.write_text(press.read_text())
+
+    async def ask() -> None:
+        async with listening(layout) as (server, _, port):
+            ended, _ended_writer = await connect(layout, port, press)
+            stays, writer = await connect(layout, port, drill)
+            writer.write(b"HELLO drill\n")
+            await stays.readline()
+            revoke(layout, HERE, "press")
+            touched(layout.revoked(HERE), [layout.revoked(HERE).stat().st_mtime_ns])
+            server.look_after()
+            assert await is_cut(ended)
+            assert server.connection_count == 1
+            assert not await is_let_in(layout, port, kept)
+            assert not await is_let_in(layout, port, kept, newest=False)
+            assert await is_let_in(layout, port, issue(layout, HERE, "press"))
+            assert server.connections.turned_away == 3
+            writer.write(b"a\n")
+            await writer.drain()
+            writer.transport.abort()
+
+    asyncio.run(ask())
+
+
+async def is_cut(reader: asyncio.StreamReader) -> bool:
+    try:
+        return await asyncio.wait_for(reader.read(), 10) == b""
+    except ConnectionError:
+        return True
+
+
+def test_an_authority_that_is_put_in_anothers_place_counts_without_a_restart(layout):
+    async def ask() -> None:
+        async with listening(layout) as (server, _, port):
+            reader, _writer = await connect(layout, port, issue(layout, HERE, "press"))
+            theirs = issue(layout, ELSEWHERE, "press")
+            assert not await is_let_in(layout, port, theirs)
+            stamp = [layout.devices_ca(HERE).stat().st_mtime_ns]
+            write_atomic(layout.devices_ca(HERE), layout.devices_ca(ELSEWHERE).read_text())
+            touched(layout.devices_ca(HERE), stamp)
+            server.look_after()
+            assert await is_let_in(layout, port, theirs)
+            gone = layout.device(HERE, "press")
+            assert not await is_let_in(layout, port, gone)
+            assert await is_cut(reader)
+
+    asyncio.run(ask())
+
+
+@pytest.mark.parametrize("text", ["nonsense", "ab:cd press", "\0"])
+def test_a_broken_list_is_refused_at_the_start_and_changes_nothing_later(layout, text, caplog):
+    tls = ServerTls(tls_of(layout))
+    stamp = [layout.revoked(HERE).stat().st_mtime_ns]
+    layout.revoked(HERE).write_text(text)
+    touched(layout.revoked(HERE), stamp)
+    assert tls.renew() is None
+    assert "line 1 begins with" in caplog.text
+    with pytest.raises(MillraceError, match="SHA-256"):
+        ServerTls(tls_of(layout))
+    layout.revoked(HERE).write_text("# empty again\n")
+    touched(layout.revoked(HERE), stamp)
+    assert tls.renew() is not None
+
+
+def test_a_list_that_goes_away_changes_nothing(layout):
+    tls = ServerTls(tls_of(layout))
+    layout.revoked(HERE).unlink()
+    assert tls.renew() is None
+
+
+def test_a_list_needs_an_authority():
+    with pytest.raises(ValueError, match=r"tls\.clients"):
+        Tls(certificate=Path("c"), revoked=Path("r"))
+
+
+def test_what_was_issued_and_revoked_is_listed(layout):
+    issue(layout, HERE, "drill")
+    revoke(layout, HERE, "press")
+    revoke(layout, HERE, "lost", fingerprint="AB:" * 31 + "AB")
+    named = {one.name: bool(one.revoked) for one in list_devices(layout, HERE)}
+    assert named == {"drill": False, "press": True, "lost": True}
+    assert not layout.device(HERE, "press").exists()
+
+
+@pytest.mark.parametrize("name", ["", "../x", "a b", "a/b", "x" * 65, "a\nb"])
+def test_no_device_has_a_name_that_is_no_file(layout, name):
+    with pytest.raises(MillraceError, match="a name has"):
+        issue(layout, HERE, name)
+
+
+def test_a_device_that_is_not_here_is_revoked_by_its_fingerprint_alone(layout):
+    with pytest.raises(MillraceError, match="--fingerprint"):
+        revoke(layout, HERE, "elsewhere")
+    with pytest.raises(MillraceError, match="64 hexadecimal"):
+        revoke(layout, HERE, "elsewhere", fingerprint="abc")
+    assert "abc" not in revoked_text(layout, HERE)
