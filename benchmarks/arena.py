@@ -91,7 +91,7 @@ def open_arena(home: Path, brokers: int = 1) -> Iterator[Arena]:
     broker = LocalBroker(memory="512m", brokers=brokers)
     first = free_ports(3 * brokers)
     servers = ",".join(f"127.0.0.1:{first + 3 * number}" for number in range(brokers))
-    site = SiteSpec(name="arena", bootstrap=servers, local=broker)
+    site = SiteSpec(name="arena", bootstrap=servers, direct=True, local=broker)
     arena = Arena(Layout(home), site)
     processes = [start(program) for program in prepare_brokers(site, arena.layout)]
     try:

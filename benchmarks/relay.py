@@ -126,7 +126,7 @@ class Tide:
     """How far a topic of the target is committed, seen as time goes."""
 
     def __init__(self, arena: Arena, topic: str) -> None:
-        own = {"group.id": "bench", "isolation.level": "read_committed"}
+        own = {"group.id": "app-bench", "isolation.level": "read_committed"}
         self._consumer = Consumer({**_admin(arena), **own})
         self._topic = topic
         self._brokers = brokers()
@@ -199,7 +199,7 @@ def _summarise(name: str, tide: Tide, meter: Meter, started: float, rows: int) -
 def _check_counts(arena: Arena, topic: str, rows: int) -> None:
     """Whoever brought less, or more, has not won."""
     own = {
-        "group.id": "bench",
+        "group.id": "app-bench",
         "isolation.level": "read_committed",
         "enable.partition.eof": True,
         "enable.auto.commit": False,
@@ -238,7 +238,7 @@ class Arrivals:
             thread.join()
 
     def _run(self) -> None:
-        own = {"group.id": "bench", "isolation.level": "read_committed"}
+        own = {"group.id": "app-bench", "isolation.level": "read_committed"}
         consumer = Consumer({**_admin(self.arena), **own, "enable.auto.commit": False})
         parts = [TopicPartition(self.topic, part) for part in range(PARTITIONS)]
         for part in parts:

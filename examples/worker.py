@@ -147,7 +147,7 @@ def main() -> None:
     parser.add_argument("settings", type=Path, help="from: millrace client SITE --format json")
     parser.add_argument("topic", help="such as temperature-data")
     parser.add_argument("store", type=Path, help="the database that the group's workers share")
-    parser.add_argument("--group", default="averages", help="workers of one group share the work")
+    parser.add_argument("--group", default="app-averages", help="workers of one share the work")
     given = parser.parse_args()
     settings = json.loads(given.settings.read_text())
     worker = Worker(settings, given.topic, given.group, Store(given.store))

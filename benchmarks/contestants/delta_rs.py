@@ -38,7 +38,7 @@ _READING = pl.Struct(
 
 
 def run(race: dict[str, Any]) -> None:
-    consumer = Consumer({**race["client"], "group.id": "millrace-peer", "fetch.min.bytes": 100_000})
+    consumer = Consumer({**race["client"], "group.id": "app-peer", "fetch.min.bytes": 100_000})
     consumer.assign([TopicPartition("readings", number, 0) for number in race["partitions"]])
     left = race["rows"]
     while left:

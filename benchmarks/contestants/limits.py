@@ -18,9 +18,7 @@ from benchmarks.contestants.delta_rs import as_bronze, read_batch
 
 
 def run(race: dict[str, Any]) -> dict[str, float]:
-    consumer = Consumer(
-        {**race["client"], "group.id": "millrace-limit", "fetch.min.bytes": 100_000}
-    )
+    consumer = Consumer({**race["client"], "group.id": "app-limit", "fetch.min.bytes": 100_000})
     consumer.assign([TopicPartition("readings", number, 0) for number in race["partitions"]])
     read_batch(consumer, 1)
     rows = race["rows"] - 1

@@ -14,7 +14,7 @@ from millrace.core.site import ClientSettings
 
 _POLL_S, _BURST = 0.02, 2_000
 _PROMPT: ClientSettings = {
-    "group.id": "faults",
+    "group.id": "app-faults",
     "enable.auto.commit": False,
     "fetch.wait.max.ms": 20,
     "reconnect.backoff.max.ms": 250,

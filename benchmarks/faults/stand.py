@@ -107,7 +107,10 @@ class Arena:
 
     def _own_site(self, stack: ExitStack, name: str) -> RunningSite:
         spec = SiteSpec(
-            name=name, bootstrap=f"127.0.0.1:{free_ports(3)}", local=LocalBroker(memory="256m")
+            name=name,
+            bootstrap=f"127.0.0.1:{free_ports(3)}",
+            direct=True,
+            local=LocalBroker(memory="256m"),
         )
         site = RunningSite(spec, self._layout, prepare_broker(spec, self._layout))
         site.wanted = wanted_for_site(spec, [TEMPERATURE])

@@ -33,7 +33,9 @@ class RunningCluster(RunningSite):
     def prepare(cls, layout: Layout, name: str, brokers: int, room_for: int) -> RunningCluster:
         first = free_ports(_PORTS * room_for)
         servers = ",".join(f"127.0.0.1:{first + _PORTS * number}" for number in range(brokers))
-        spec = SiteSpec(name=name, bootstrap=servers, local=LocalBroker(brokers=brokers))
+        spec = SiteSpec(
+            name=name, bootstrap=servers, local=LocalBroker(brokers=brokers), direct=True
+        )
         return cls(spec, layout, prepare_broker(spec, layout))
 
     def settings(self, user: str) -> ClientSettings:

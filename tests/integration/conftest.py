@@ -132,7 +132,7 @@ class RunningSite:
 
     def count(self, user: str, topic: str) -> int:
         """How many messages were ever written to a topic; -1: the broker is on its way up."""
-        consumer = Consumer({**self.settings(user), "group.id": "millrace-test"})
+        consumer = Consumer({**self.settings(user), "group.id": "app-test"})
         try:
             parts = self._parts(consumer, topic)
             return sum(consumer.get_watermark_offsets(part, timeout=10)[1] for part in parts)
@@ -143,7 +143,7 @@ class RunningSite:
 
     def consume(self, user: str, topic: str) -> list[Message]:
         """All that is there now, partition after partition."""
-        own = {"group.id": "millrace-test", "enable.partition.eof": True}
+        own = {"group.id": "app-test", "enable.partition.eof": True}
         consumer = Consumer({**self.settings(user), **own})
         try:
             return [m for part in self._parts(consumer, topic) for m in _read(consumer, part)]
@@ -207,7 +207,10 @@ def mqtt(
 @pytest.fixture(scope="session")
 def site(home: Path) -> Iterator[RunningSite]:
     spec = SiteSpec(
-        name="plant-t", bootstrap=f"127.0.0.1:{free_ports(3)}", local=LocalBroker(memory="256m")
+        name="plant-t",
+        bootstrap=f"127.0.0.1:{free_ports(3)}",
+        direct=True,
+        local=LocalBroker(memory="256m"),
     )
     layout = Layout(home)
     running = RunningSite(spec, layout, prepare_broker(spec, layout))

@@ -201,7 +201,7 @@ def read_all(settings: ClientSettings, topic: str) -> dict[int, list[Record]]:
     consumer = Consumer(
         {
             **settings,
-            "group.id": "millrace-test",
+            "group.id": "app-test",
             "isolation.level": "read_committed",
             "enable.partition.eof": True,
             "enable.auto.commit": False,

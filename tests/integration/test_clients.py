@@ -9,6 +9,8 @@ import pytest
 from confluent_kafka import Consumer, KafkaError, Producer
 
 from millrace.core.kafka_client import as_properties, java_settings
+from millrace.core.provision import wanted_for_site
+from tests.integration.conftest import TEMPERATURE
 
 
 @pytest.fixture(scope="module")
@@ -36,15 +38,23 @@ def test_java_console_tools_write_and_read_what_python_reads(site, topic, tmp_pa
     assert [value for _, value in site.consume("app", topic)] == [b"one", b"two"]
 
     consumer = "org.apache.kafka.tools.consumer.ConsoleConsumer"
-    limits = ("--from-beginning", "--max-messages", "2", "--timeout-ms", "20000")
+    limits = (
+        "--from-beginning",
+        "--max-messages",
+        "2",
+        "--timeout-ms",
+        "20000",
+        "--group",
+        "app-c",
+    )
     read = java(site, consumer, *door, "--command-config", str(config), *limits)
     assert read.stdout.split() == ["one", "two"]
 
 
-def test_app_may_use_a_group_of_any_name(site, topic):
+def test_app_may_use_any_group_that_begins_with_its_name(site, topic):
     site.produce("app", topic, [(b"k", b"grouped")])
     consumer = Consumer(
-        {**site.settings("app"), "group.id": "anything", "auto.offset.reset": "earliest"}
+        {**site.settings("app"), "group.id": "app-anything", "auto.offset.reset": "earliest"}
     )
     consumer.subscribe([topic])
     message = consumer.poll(20)
@@ -63,9 +73,35 @@ def test_app_may_use_transactions_under_its_own_names(site, topic):
     assert b"in a transaction" in [value for _, value in site.consume("app", topic)]
 
 
-def test_ingest_may_not_join_a_foreign_group(site, topic):
-    consumer = Consumer({**site.settings("ingest"), "group.id": "somebody-elses"})
+@pytest.mark.parametrize(
+    ("user", "group"),
+    [("ingest", "somebody-elses"), ("app", "platform-events"), ("app", "millrace-x")],
+)
+def test_nobody_may_join_a_foreign_group(site, topic, user, group):
+    consumer = Consumer({**site.settings(user), "group.id": group})
     consumer.subscribe([topic])
     message = consumer.poll(20)
     assert message.error().code() == KafkaError.GROUP_AUTHORIZATION_FAILED
     consumer.close()
+
+
+def test_who_only_reads_can_take_no_number_of_a_gateways(site):
+    """At a site whose gateway alone writes: the right that a user had before is taken back."""
+    topic = "numbered"
+    site.add_topic(topic)
+    site.produce("app", topic, [(b"k", b"as before")])
+    alone = site.spec.model_copy(update={"direct": False})
+    pipeline = TEMPERATURE.model_copy(update={"topics": (topic,), "partitions": 2})
+    site.provision(wanted_for_site(alone, [pipeline]))
+    assert sent_with_number(site, "gateway", topic) is None
+    assert sent_with_number(site, "app", topic) == KafkaError.TOPIC_AUTHORIZATION_FAILED
+
+
+def sent_with_number(site, user: str, topic: str) -> int | None:
+    """None, or the code of the error."""
+    forged = [("millrace-producer", "x/lines"), ("millrace-epoch", "1"), ("millrace-seq", "9")]
+    told: list[KafkaError | None] = []
+    producer = Producer({**site.settings(user), "message.timeout.ms": 10_000})
+    producer.produce(topic, b"x", headers=forged, on_delivery=lambda error, _: told.append(error))
+    assert producer.flush(15) == 0
+    return told[0].code() if told[0] else None

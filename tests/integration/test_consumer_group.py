@@ -101,7 +101,7 @@ def _record(sensor: str, number: int) -> dict[str, object]:
 
 @pytest.fixture
 def group(site: RunningSite, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Group]:
-    topic = request.node.name[5:40].replace("_", "-")
+    topic = "app-" + request.node.name[5:40].replace("_", "-")
     site.add_topic(topic, PARTITIONS)
     made = Group(site, topic, tmp_path)
     yield made

@@ -84,7 +84,7 @@ def table_rows(delta: DeltaTable) -> list[Row]:
 
 
 def broker_ends(site: RunningSite, topic: str) -> dict[int, int]:
-    consumer = Consumer({**site.settings("app"), "group.id": "millrace-test"})
+    consumer = Consumer({**site.settings("app"), "group.id": "app-test"})
     try:
         parts = consumer.list_topics(topic, timeout=10).topics[topic].partitions
         return {

@@ -24,6 +24,11 @@ COMMAND_TOPICS = ["commands", "command-outcomes"]
 READ_T = Acl(user="app", operation=Operation.READ, resource=Resource.TOPIC, name="t")
 
 
+DIRECT = SITE.model_copy(update={"direct": True})
+WRITE_T = READ_T.model_copy(update={"operation": Operation.WRITE})
+ANY_GROUP = Acl(user="app", operation=Operation.READ, resource=Resource.GROUP, name="*")
+
+
 def pipeline(name: str = "p", **values) -> PipelineSpec:
     given = {"sites": "all", "topics": ["t"], "format": "json", "table": "t"} | values
     return PipelineSpec(name=name, **given)
@@ -99,7 +104,7 @@ def test_shared_topic_gets_what_the_hungriest_pipeline_wants():
     ("user", "may"),
     [
         ("ingest", {"read topic t", "describe topic t", "read group millrace-*"}),
-        ("simulator", {"write topic t", "describe topic t"}),
+        ("simulator", set()),
         (
             "gateway",
             {
@@ -118,9 +123,8 @@ def test_shared_topic_gets_what_the_hungriest_pipeline_wants():
             "app",
             {
                 "read topic t",
-                "write topic t",
                 "describe topic t",
-                "read group *",
+                "read group app*",
                 "write transactional id app*",
                 "describe transactional id app*",
                 *(
@@ -179,3 +183,41 @@ def test_who_tells_of_events_may_touch_nothing_else():
     }
     others = [acl for acl in acls if acl.user != "platform" and acl.name == "platform-events"]
     assert others == []
+
+
+@pytest.mark.parametrize("user", ["app", "simulator"])
+def test_who_may_write_beside_the_gateway_is_said_in_the_sites_file(user):
+    write = WRITE_T.model_copy(update={"user": user})
+    assert write not in wanted_for_site(SITE, [pipeline()]).acls
+    assert write in wanted_for_site(DIRECT, [pipeline()]).acls
+
+
+def test_a_gateways_numbers_can_be_taken_by_nobody_else():
+    """Who may write a topic may write any number in a header, and silver takes each once."""
+    acls = wanted_for_site(SITE, [pipeline()]).acls
+    writers = {acl.user for acl in acls if acl.name == "t" and acl.operation is Operation.WRITE}
+    assert writers == {"gateway"}
+
+
+def test_no_two_users_share_a_consumer_group():
+    acls = wanted_for_site(SITE, [pipeline()], SITE.name).acls
+    groups = [acl for acl in acls if acl.resource is Resource.GROUP]
+    assert len(groups) >= 4
+    for one in groups:
+        assert one.name != "*"
+        others = [other.name for other in groups if other.user != one.user]
+        assert one.name not in others
+        assert not (one.prefixed and [name for name in others if name.startswith(one.name)])
+
+
+def test_rights_that_were_too_many_are_taken_back_once():
+    had = frozenset({ANY_GROUP, WRITE_T, READ_T})
+    gone = [str(one) for one in plan_changes(wanted_for_site(SITE, [pipeline()]), Actual(acls=had))]
+    assert [line for line in gone if "taken away" in line] == [
+        "right taken away: app may read group *",
+        "right taken away: app may write topic t",
+    ]
+    kept = plan_changes(wanted_for_site(DIRECT, [pipeline()]), Actual(acls=had))
+    assert [str(one) for one in kept if "taken away" in str(one)] == [
+        "right taken away: app may read group *"
+    ]

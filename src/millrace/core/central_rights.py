@@ -7,7 +7,17 @@ from collections.abc import Iterable
 
 from millrace.core.central import Central
 from millrace.core.pipeline import PipelineSpec
-from millrace.core.provision import APP, INGEST, Acl, Operation, Resource, Topic, Wanted
+from millrace.core.provision import (
+    ANY_GROUP,
+    APP,
+    APP_GROUPS,
+    INGEST,
+    Acl,
+    Operation,
+    Resource,
+    Topic,
+    Wanted,
+)
 from millrace.core.relay import RelaySpec
 from millrace.core.relay_rights import GROUP
 from millrace.core.site import SiteSpec
@@ -46,11 +56,12 @@ def wanted_at_central(
             *_on(Resource.TOPIC, sorted(partitions), APP, _READS),
             *_on(Resource.TOPIC, sorted(partitions), site.name, _WRITES),
             *_on(Resource.GROUP, ["millrace-"], INGEST, (Operation.READ,), prefixed=True),
-            *_on(Resource.GROUP, ["*"], APP, (Operation.READ,)),
+            APP_GROUPS,
             *_on(Resource.TOPIC, [relay.positions_topic], site.name, (Operation.READ, *_WRITES)),
             *_on(Resource.TRANSACTIONAL_ID, relay.transactional_ids, site.name, _WRITES),
             *_on(Resource.GROUP, [GROUP], site.name, (Operation.DESCRIBE,)),
         ),
+        withdrawn=(ANY_GROUP,),
     )
 
 

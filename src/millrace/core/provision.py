@@ -1,7 +1,7 @@
 """Provisioning decides: what a site should have, what it has, and what is to be done.
 
-Nothing is taken away: a topic's data and a user's rights are not ours to lose. (Who retires a site
-takes its users and rights, in `site_users`.)
+Nothing is taken away but rights that we gave by mistake or too many of: a topic's data and a user's
+rights are not ours to lose. (Who retires a site takes its users and rights, in `site_users`.)
 """
 
 from __future__ import annotations
@@ -65,15 +65,19 @@ class Topic(Frozen):
 
 
 class Wanted(Frozen):
+    """`withdrawn`: rights that we gave once and that nobody needs."""
+
     users: tuple[str, ...] = ()
     topics: tuple[Topic, ...] = ()
     acls: tuple[Acl, ...] = ()
+    withdrawn: tuple[Acl, ...] = ()
 
     def and_also(self, other: Wanted) -> Wanted:
         return Wanted(
             users=(*self.users, *other.users),
             topics=(*self.topics, *other.topics),
             acls=(*self.acls, *other.acls),
+            withdrawn=(*self.withdrawn, *other.withdrawn),
         )
 
 
@@ -127,7 +131,15 @@ class CreateAcl(Frozen):
         return f"right: {self.acl}"
 
 
-Change = CreateUser | CreateTopic | GrowTopic | AlterTopic | CreateAcl
+class DeleteAcl(Frozen):
+    kind: Literal["delete acl"] = "delete acl"
+    acl: Acl
+
+    def __str__(self) -> str:
+        return f"right taken away: {self.acl}"
+
+
+Change = CreateUser | CreateTopic | GrowTopic | AlterTopic | CreateAcl | DeleteAcl
 
 
 class FewerPartitionsError(MillraceError):
@@ -148,7 +160,12 @@ def plan_changes(wanted: Wanted, actual: Actual) -> tuple[Change, ...]:
         change for topic in wanted.topics for change in _plan_topic(topic, existing.get(topic.name))
     ]
     acls = [CreateAcl(acl=acl) for acl in wanted.acls if acl not in actual.acls]
-    return (*users, *topics, *acls)
+    gone = [
+        DeleteAcl(acl=acl)
+        for acl in wanted.withdrawn
+        if acl in actual.acls and acl not in wanted.acls
+    ]
+    return (*users, *topics, *acls, *gone)
 
 
 def _plan_topic(wanted: Topic, actual: Topic | None) -> Iterable[Change]:
@@ -187,8 +204,14 @@ def _of_pipelines(site: SiteSpec, pipelines: Iterable[PipelineSpec]) -> Wanted:
         acls=(
             *_ingest_acls(names),
             *_app_acls(names),
-            *_producer_acls(SIMULATOR, names),
+            *(_writes(APP, names) if site.direct else ()),
+            *(_writes(SIMULATOR, names) if site.is_simulated_directly else ()),
             *_gateway_acls(names),
+        ),
+        withdrawn=(
+            ANY_GROUP,
+            *_on_topics(APP, names, Operation.WRITE),
+            *_on_topics(SIMULATOR, names, Operation.WRITE),
         ),
     )
 
@@ -203,16 +226,16 @@ def _ingest_acls(topics: list[str]) -> list[Acl]:
 
 
 def _app_acls(topics: list[str]) -> list[Acl]:
-    """The operator's own clients: any group, and transactions under names of their own."""
+    """The operator's own clients: groups and transactions under names of their own."""
     return [
-        *_on_topics(APP, topics, Operation.READ, Operation.WRITE, Operation.DESCRIBE),
-        Acl(user=APP, operation=Operation.READ, resource=Resource.GROUP, name="*"),
+        *_on_topics(APP, topics, Operation.READ, Operation.DESCRIBE),
+        APP_GROUPS,
         _prefixed(APP, Operation.WRITE, Resource.TRANSACTIONAL_ID, APP),
         _prefixed(APP, Operation.DESCRIBE, Resource.TRANSACTIONAL_ID, APP),
     ]
 
 
-def _producer_acls(user: str, topics: list[str]) -> list[Acl]:
+def _writes(user: str, topics: list[str]) -> list[Acl]:
     return _on_topics(user, topics, Operation.WRITE, Operation.DESCRIBE)
 
 
@@ -235,6 +258,11 @@ def _on_topics(user: str, topics: list[str], *operations: Operation) -> list[Acl
 def _prefixed(user: str, operation: Operation, resource: Resource, name: str) -> Acl:
     return Acl(user=user, operation=operation, resource=resource, name=name, prefixed=True)
 
+
+# Whoever joins a group takes partitions of those who are in it. With a group of any name, as `app`
+# had it once, it could keep platform events from whoever watches them.
+APP_GROUPS = _prefixed(APP, Operation.READ, Resource.GROUP, APP)
+ANY_GROUP = Acl(user=APP, operation=Operation.READ, resource=Resource.GROUP, name="*")
 
 # One partition: they are read in the order in which they were told. Two weeks outlast any Airflow
 # that is down.

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from millrace.core.provision import (
+    ANY_GROUP,
     APP,
+    APP_GROUPS,
     RELAY,
     Acl,
     Operation,
@@ -53,8 +55,9 @@ def wanted_at_target(relay: RelaySpec, sites: Iterable[str]) -> Wanted:
             ),
             _acl(RELAY, Operation.DESCRIBE, Resource.GROUP, GROUP),
             *_on_topics(APP, [*names, positions], _READS),
-            _acl(APP, Operation.READ, Resource.GROUP, "*"),
+            APP_GROUPS,
         ),
+        withdrawn=(ANY_GROUP,),
     )
 
 

@@ -59,7 +59,15 @@ class SiteSpec(Frozen):
     )
     # By which devices reach the site's gateway: a host name or an address, for its certificate.
     gateway_host: Annotated[str, Field(pattern=r"^[A-Za-z0-9.:-]*$", max_length=253)] = ""
+    # Whether programs other than the site's gateway may write the pipelines' topics, as user `app`.
+    # They are trusted with what the gateway's numbers say, then: anybody who writes can take one.
+    direct: bool = False
     local: LocalBroker | None = None
+
+    @property
+    def is_simulated_directly(self) -> bool:
+        """Whether its simulator goes past a gateway, or has none to go through."""
+        return self.direct or bool(self.local and not self.local.gateway)
 
     @property
     def port(self) -> int:

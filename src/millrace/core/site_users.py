@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from millrace.core.model import Frozen
-from millrace.core.provision import SITE_USERS, Acl, Actual
+from millrace.core.provision import SITE_USERS, Actual, DeleteAcl
 
 
 class SetPassword(Frozen):
@@ -22,14 +22,6 @@ class DeleteUser(Frozen):
 
     def __str__(self) -> str:
         return f"user {self.user}: taken away"
-
-
-class DeleteAcl(Frozen):
-    kind: Literal["delete acl"] = "delete acl"
-    acl: Acl
-
-    def __str__(self) -> str:
-        return f"right taken away: {self.acl}"
 
 
 UserChange = SetPassword | DeleteUser | DeleteAcl

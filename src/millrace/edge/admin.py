@@ -29,11 +29,12 @@ from millrace.core.provision import (
     CreateAcl,
     CreateTopic,
     CreateUser,
+    DeleteAcl,
     GrowTopic,
     Topic,
 )
 from millrace.core.site import ClientSettings, SiteSpec
-from millrace.core.site_users import DeleteAcl, DeleteUser, SetPassword, UserChange
+from millrace.core.site_users import DeleteUser, SetPassword, UserChange
 from millrace.edge.acls import EVERY_ACL, exactly, kafka_acl, our_acl
 from millrace.edge.errors import RefusedError, Watch, watched
 

@@ -25,6 +25,8 @@ def new_site_text(site: SiteSpec) -> str:
         values["description"] = site.description
     values["bootstrap"] = site.bootstrap
     values["client"] = _in_one_line(site.client)
+    if site.direct:
+        values["direct"] = True
     if site.local:
         values["local"] = _in_one_line(site.local.model_dump(exclude_defaults=True))
     for key, comment in _COMMENTS.items():
