@@ -14,8 +14,10 @@ import pytest
 
 from millrace.core.addresses import LOCAL_NAMES
 from millrace.core.errors import MillraceError
+from millrace.core.gateway.contested import Contested
 from millrace.core.gateway.inputs import TcpInput, Tls
 from millrace.core.layout import Layout
+from millrace.edge.gateway.listener import Handles
 from millrace.edge.gateway.settings import ServerTls
 from millrace.edge.gateway.tcp_server import TcpServer
 from millrace.local.certificates import Role
@@ -108,6 +110,7 @@ class Intake:
 
     def __init__(self) -> None:
         self.taken: list[bytes] = []
+        self.contested = Contested()
 
     def last_of(self, _origin: bytes) -> int:
         return 0
@@ -129,7 +132,7 @@ async def listening(layout: Layout) -> AsyncIterator[tuple[TcpServer, Intake, in
         tls=tls_of(layout),
     )
     anything: Any = intake
-    server = TcpServer(spec, anything)
+    server = TcpServer(spec, anything, Handles(1))
     await server.start()
     try:
         yield server, intake, port
@@ -214,11 +217,12 @@ def test_a_revoked_device_is_cut_off_and_let_in_no_more_while_others_stay(layout
             touched(layout.revoked(HERE), [layout.revoked(HERE).stat().st_mtime_ns])
             server.look_after()
             assert await is_cut(ended)
+            server.look_after()
             assert server.connection_count == 1
             assert not await is_let_in(layout, port, kept)
             assert not await is_let_in(layout, port, kept, newest=False)
             assert await is_let_in(layout, port, issue(layout, HERE, "press"))
-            assert server.connections.turned_away == 3
+            assert server.refused_connections == 3
             writer.write(b"a\n")
             await writer.drain()
             writer.transport.abort()

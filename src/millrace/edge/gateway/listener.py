@@ -79,7 +79,7 @@ class Listener:
         self._sockets: list[socket.socket] = []
         self._open: dict[socket.socket, asyncio.WriteTransport | None] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self.refused = 0
+        self._without_room = 0
         self._looked_s = 0.0
         handles.join(self)
 
@@ -87,6 +87,11 @@ class Listener:
     def count(self) -> int:
         """Open connections, those in the middle of their handshake among them."""
         return len(self._open)
+
+    @property
+    def refused(self) -> int:
+        """For want of room, or because their certificate may not be used any more."""
+        return self._without_room + (self._tls.turned_away if self._tls else 0)
 
     async def start(self, host: str, port: int) -> None:
         where = f"{self._what}: listen={host}:{port}"
@@ -142,7 +147,7 @@ class Listener:
 
     def _take(self, accepted: socket.socket) -> None:
         if not self._has_room():
-            self.refused += 1
+            self._without_room += 1
             accepted.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
             accepted.close()
             return

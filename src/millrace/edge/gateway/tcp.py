@@ -25,6 +25,7 @@ from millrace.edge.gateway.commander import Commander
 from millrace.edge.gateway.committer import Batch, Outcome
 from millrace.edge.gateway.intake import Intake
 from millrace.edge.gateway.names import Names
+from millrace.edge.gateway.settings import Admission
 from millrace.edge.gateway.tcp_socket import keep_alive
 
 _FRAMINGS: dict[str, Callable[[int], Framing]] = {
