@@ -32,7 +32,14 @@ from tests.support import free_ports, wait_until
 
 START_S = 30
 # An input for devices that are answered.
-LINES = {"name": "lines", "kind": "tcp", "acknowledge": True, "key": {"field": "$.id"}}
+LINES = {
+    "name": "lines",
+    "kind": "tcp",
+    "acknowledge": True,
+    # Many devices, and one certificate for all of them.
+    "names": "any",
+    "key": {"field": "$.id"},
+}
 # A spool that is soon full, and what fills it: it can hardly be compressed.
 SMALL = {"spool": {"size": "2 MB", "segment": "1 MB"}, "max_message": 100_000}
 BIG = [

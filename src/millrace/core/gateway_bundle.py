@@ -39,7 +39,7 @@ def first_gateway(site: str, topics: Sequence[str]) -> dict[str, Any]:
     topic = names[0] if len(names) == 1 else {"field": "$.topic", "among": names}
     tls = {"certificate": CERTIFICATE}
     devices = {**tls, "clients": DEVICES, "revoked": REVOKED}
-    lines = {"kind": "tcp", "acknowledge": True, "names": "certificate", "tls": devices}
+    lines = {"kind": "tcp", "acknowledge": True, "tls": devices}
     web = {"kind": "http", "tls": tls, "tokens": "tokens.txt"}
     return {
         "site": site,

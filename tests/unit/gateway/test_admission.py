@@ -84,7 +84,7 @@ Made = Callable[[Layout], Path | None]
 # Who shows which certificate, and whether a gateway of plant-a lets it in.
 CALLERS: dict[str, tuple[Made, bool]] = {
     "a device of the site": (lambda layout: issue(layout, HERE, "press"), True),
-    "a second device of the site": (lambda layout: issue(layout, HERE, "drill"), True),
+    "a second device of the site": (lambda layout: issue(layout, HERE, "press-2"), True),
     "a device of another site": (lambda layout: issue(layout, ELSEWHERE, "press"), False),
     "its namesake from another installation": (of_another_installation, False),
     "the gateway itself": (lambda layout: layout.certificate(HERE, "gateway"), False),
@@ -156,7 +156,7 @@ async def is_let_in(layout: Layout, port: int, certificate: Path | None, **how: 
     """As a device finds out: whether it is answered."""
     try:
         reader, writer = await connect(layout, port, certificate, **how)
-        writer.write(b"HELLO press\n")
+        writer.write(f"HELLO {certificate.stem if certificate else 'x'}\n".encode())
         answer = await asyncio.wait_for(reader.readline(), 10)
         writer.transport.abort()
     except OSError:
@@ -196,6 +196,27 @@ def test_a_client_refuses_a_server_of_another_role_or_place(layout):
     assert not asyncio.run(ask(elsewhere))
 
 
+@pytest.mark.parametrize(
+    ("hello", "answer"),
+    [
+        (b"HELLO press\n", b"OK 0\n"),
+        (b"HELLO press/arm\n", b"OK 0\n"),
+        (b"HELLO drill\n", b"REFUSED HELLO says another name than the certificate\n"),
+        (b"HELLO pressing\n", b"REFUSED HELLO says another name than the certificate\n"),
+    ],
+)
+def test_a_device_is_called_as_its_certificate_says(layout, hello, answer):
+    async def ask() -> bytes:
+        async with listening(layout) as (_, _intake, port):
+            reader, writer = await connect(layout, port, issue(layout, HERE, "press"))
+            writer.write(hello)
+            said = await asyncio.wait_for(reader.readline(), 10)
+            writer.transport.abort()
+            return said
+
+    assert asyncio.run(ask()) == answer
+
+
 def touched(file: Path, ns: list[int]) -> None:
     """Another time of writing, however coarse the file system's clock is."""
     ns[0] += 10**9
@@ -204,7 +225,8 @@ def touched(file: Path, ns: list[int]) -> None:
 
 def test_a_revoked_device_is_cut_off_and_let_in_no_more_while_others_stay(layout):
     press, drill = issue(layout, HERE, "press"), issue(layout, HERE, "drill")
-    kept = layout.home / "stolen.pem"
+    kept = layout.home / "stolen" / "press.pem"
+    kept.parent.mkdir()
     kept.write_text(press.read_text())
 
     async def ask() -> None:

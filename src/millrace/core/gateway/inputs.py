@@ -131,8 +131,9 @@ class TcpInput(ListeningInput):
     framing: Literal["lines", "length-prefixed"] = "lines"
     # Each message is answered with its number once it is safe.
     acknowledge: bool = False
-    # What HELLO may say: any name, or that of the device's own certificate.
-    names: Literal["any", "certificate"] = "any"
+    # What HELLO may say: any name, or that of the device's own certificate. None: the latter, where
+    # there are certificates.
+    names: Literal["any", "certificate"] | None = None
     # Devices that have said HELLO are told the commands for them.
     commands: bool = False
     # A message that has begun has to end within this.
@@ -149,6 +150,10 @@ class TcpInput(ListeningInput):
         if self.names == "certificate" and self.tls is None:
             raise ValueError("names: certificate needs tls, as names are those of certificates")
         return self
+
+    @property
+    def is_named_by_certificate(self) -> bool:
+        return self.tls is not None and self.names != "any"
 
     @model_validator(mode="after")
     def _answers_whom_it_commands(self) -> TcpInput:

@@ -30,7 +30,6 @@ def local_gateway(
                 "kind": "tcp",
                 "listen": f"{listen}:{gateway.port}",
                 "framing": "length-prefixed",
-                "names": "certificate",
                 "acknowledge": True,
                 "topic": simulator.topic,
                 "key": {"before": KEY_MARK.decode()},

@@ -214,7 +214,7 @@ class Connection(asyncio.Protocol):
         name = name_in(message) if message and self._spec.acknowledge else None
         if name is None:
             return False
-        if self._spec.names == "certificate" and not may_be_called(name, self._owner):
+        if self._spec.is_named_by_certificate and not may_be_called(name, self._owner):
             self._say(b"REFUSED HELLO says another name than the certificate\n")
             self.end()
             return True
