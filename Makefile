@@ -5,7 +5,7 @@ MILLRACE = .venv/bin/millrace
 PYTEST = .venv/bin/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help install up down status reset check release dev lint test unit spark airflow integration e2e browser terraform containers machine bench bench-full faults fuzz newest-spark test-all
+.PHONY: help install pin-jars up down status reset check release dev lint test unit spark airflow integration e2e browser terraform containers machine bench bench-full faults fuzz newest-spark test-all
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -33,6 +33,9 @@ release: install ## Pack what Terraform takes to the cloud into var/release
 
 dev:
 	@$(INSTALL) --dev
+
+pin-jars: ## Write infra/jars.sha256 anew, of the jars that were fetched and looked at
+	@$(INSTALL) --pin
 
 lint: dev ## Lint, format, types and the rings
 	.venv/bin/ruff check .

@@ -57,7 +57,11 @@ def simulate(
         str, typer.Option("--as", help="Which of the site's users sends.")
     ] = "simulator",
     direct: Annotated[
-        bool, typer.Option("--direct", help="To the broker, past the site's gateway.")
+        bool,
+        typer.Option(
+            "--direct",
+            help="To the broker, past the gateway: needs direct: true in the site's file.",
+        ),
     ] = False,
 ) -> None:
     """Send simulated temperatures to a site; what is not said here stands in the site's file.

@@ -17,12 +17,13 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from millrace.local import jars
 from millrace.local.machine import Unfit, check_machine
 
 HOME = Path(__file__).resolve().parents[3]
+PINNED = HOME / "infra" / "jars.sha256"
 LOG = HOME / "var" / "log" / "install.log"
 UV = HOME / ".venv-tools" / "bin" / "uv"
-CHECKOV_VERSION = "3.3.30"
 PROGRESS_S = 10
 # Environments that are asked for by name.
 _EXTRAS = {
@@ -32,6 +33,7 @@ _EXTRAS = {
     "terraform": "what stands for AWS in tests",
     "airflow-3.0": "the oldest Airflow we run on",
 }
+ENGINES = ["kafka", "spark", "mqtt", "mirror", "registry"]
 # AWS's managed Airflow has this Python, whatever this machine has.
 _MANAGED_PYTHON = "3.12"
 # The same sources make the same bytes.
@@ -45,6 +47,9 @@ class StepError(Exception):
 def main(arguments: list[str]) -> int:
     dev = "--dev" in arguments
     extras = [extra for extra in _EXTRAS if f"--{extra}" in arguments]
+    if "--pin" in arguments:
+        pin(ENGINES)
+        return 0
     try:
         check_machine(HOME)
         LOG.parent.mkdir(parents=True, exist_ok=True)
@@ -58,6 +63,20 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
+def pin(engines: list[str]) -> None:
+    """Write the list anew of what there is; an engine that was not fetched keeps its lines."""
+    before = PINNED.read_text().splitlines() if PINNED.is_file() else []
+    found: list[str] = []
+    for engine in engines:
+        folders = (HOME / ".jars" / f"{engine}.refused", HOME / ".jars" / engine)
+        folder = next((one for one in folders if one.is_dir()), None)
+        kept = [line for line in before if f"  {engine}/" in line]
+        # What it unpacks is not what it fetched.
+        is_whole = folder and not (engine == "registry" and folder == folders[1])
+        found += jars.lines(folder, engine) if folder and is_whole else kept
+    PINNED.write_text("\n".join(found) + "\n")
+
+
 def _run_all(dev: bool, extras: list[str]) -> None:
     """Jars come from elsewhere than wheels, so both are fetched at once."""
     failures: list[StepError] = []
@@ -69,8 +88,8 @@ def _run_all(dev: bool, extras: list[str]) -> None:
         except StepError as error:
             failures.append(error)
 
-    jars = threading.Thread(target=fetch_jars)
-    jars.start()
+    fetching = threading.Thread(target=fetch_jars)
+    fetching.start()
     try:
         _install_uv()
         _sync(".venv", ["control"], dev, "Airflow and the command line")
@@ -81,7 +100,7 @@ def _run_all(dev: bool, extras: list[str]) -> None:
             _install_checkov()
             _install_managed_airflow()
     finally:
-        jars.join()
+        fetching.join()
     if failures:
         raise failures[0]
     _compile_java()
@@ -93,13 +112,12 @@ def _install_registry() -> None:
 
     def fetch() -> None:
         shutil.rmtree(folder, ignore_errors=True)
-        goal = ["dependency:copy-dependencies", f"-DoutputDirectory={folder}"]
-        _call(["mvn", "-q", "-B", "-f", str(pom), "-P", "registry", *goal])
+        _fetch("registry", folder)
         for archive in folder.glob("*.tar.gz"):
             _call(["tar", "-xzf", str(archive), "-C", str(folder)])
             archive.unlink()
 
-    _once("the schema registry", folder / ".stamp", _digest(pom), folder, fetch)
+    _once("the schema registry", folder / ".stamp", _digest(pom, PINNED), folder, fetch)
     only = ("--only-group", "jre")
     _sync(".venv-jre", [], False, "Java for the registry", sys.executable, *only)
 
@@ -116,14 +134,14 @@ def _install_uv() -> None:
 
 def _install_checkov() -> None:
     """Apart: it pins half of what it needs, so one lock cannot hold it and us."""
-    folder, package = HOME / ".venv-checkov", f"checkov=={CHECKOV_VERSION}"
+    folder, pinned = HOME / ".venv-checkov", HOME / "infra" / "checkov.txt"
 
     def install() -> None:
         _call([str(UV), "venv", "--clear", "--python", sys.executable, str(folder)])
         python = ["--python", str(folder / "bin" / "python")]
-        _call([str(UV), "pip", "install", *python, package])
+        _call([str(UV), "pip", "install", *python, "--require-hashes", "-r", str(pinned)])
 
-    _once("checkov", folder / ".stamp", package, folder / "bin" / "python", install)
+    _once("checkov", folder / ".stamp", _digest(pinned), folder / "bin" / "python", install)
 
 
 def _install_managed_airflow() -> None:
@@ -184,10 +202,26 @@ def _fetch_jars(engines: list[str]) -> None:
 
         def fetch(engine: str = engine, folder: Path = folder) -> None:
             shutil.rmtree(folder, ignore_errors=True)
-            goal = ["dependency:copy-dependencies", f"-DoutputDirectory={folder}"]
-            _call(["mvn", "-q", "-B", "-f", str(pom), "-P", engine, *goal])
+            _fetch(engine, folder)
 
-        _once(f"jars for {engine}", folder / ".stamp", _digest(pom), folder, fetch)
+        _once(f"jars for {engine}", folder / ".stamp", _digest(pom, PINNED), folder, fetch)
+
+
+def _fetch(engine: str, folder: Path) -> None:
+    """Nothing is left of what is not what was pinned."""
+    goal = ["dependency:copy-dependencies", f"-DoutputDirectory={folder}"]
+    pom = HOME / "infra" / "pom.xml"
+    _call(["mvn", "-q", "-B", "--strict-checksums", "-f", str(pom), "-P", engine, *goal])
+    wrong = jars.problems(folder, engine, PINNED.read_text())
+    if wrong:
+        refused = folder.with_name(f"{engine}.refused")
+        shutil.rmtree(refused, ignore_errors=True)
+        folder.replace(refused)
+        told = "\n  ".join(wrong)
+        raise StepError(
+            f"jars for {engine} are not those of {PINNED}; they are in {refused}:\n  {told}\n"
+            f"Where infra/pom.xml has changed and you have looked at them: make pin-jars"
+        )
 
 
 def _compile_java() -> None:
