@@ -115,6 +115,7 @@ def open_bench(outage_s: int, *, with_rules: bool) -> Iterator[Bench]:
             _provision(arena)
             port = free_ports(2)
             webhook = home / "webhook.txt"
+            webhook.touch(0o600)
             webhook.write_text(f"http://127.0.0.1:{port + 1}/")
             lines = {
                 "name": "lines",

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from millrace.core.gateway.risk import RISK
 from millrace.core.layout import Layout
 from millrace.local.certificates import Role
 from millrace.local.pki import ensure_authority, ensure_certificate
@@ -209,7 +210,10 @@ def _is_taken_again(site: RunningSite, publisher: Publisher) -> bool:
     ("wrong", "said"),
     [
         ({"tls": {"ca": "other"}}, "its certificate is not to be trusted"),
-        ({"tls": None, "plain": True}, "it hangs up before it answers; does it want TLS"),
+        (
+            {"tls": None, "plain": True, "risk": RISK},
+            "it hangs up before it answers; does it want TLS",
+        ),
     ],
     ids=["authority", "plain text"],
 )

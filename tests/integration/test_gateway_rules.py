@@ -93,6 +93,7 @@ def test_changes_are_told_to_topic_and_webhook(site, new_gateway, listener, tmp_
     site.add_topic("rules-told", partitions=1)
     site.add_topic("rules-told-events", partitions=1)
     address = tmp_path / "webhook"
+    address.touch(0o600)
     address.write_text(listener.url)
     gateway = gateway_with(
         new_gateway, "rules-told", topic="rules-told-events", webhook=str(address)

@@ -42,11 +42,21 @@ def run(file: File) -> None:
 @app.command()
 def check(file: File) -> None:
     """Read a gateway's file and say what is wrong with it, or what it takes and where it goes."""
+    from millrace.edge.gateway.settings import read_client, with_places
+    from millrace.edge.gateway.webhook import address_of
+
     spec = load_file(file, GatewaySpec)
+    placed = with_places(spec, file.resolve().parent)
+    if placed.broker.settings.exists():
+        read_client(placed)
+    for rule in (rule for one in placed.inputs for rule in one.rules):
+        address_of(rule)
     for one in spec.inputs:
         how = "TLS" if one.tls else "plain text"
         topics = ", ".join(one.topics)
         print_line(f"{one.name}: {one.kind} at {one.where} ({how}) -> {topics}")
+    for risk in spec.risks:
+        print_line(f"without TLS: {risk}")
 
 
 @app.command()

@@ -13,6 +13,7 @@ from typing import Any
 import uvloop
 from pydantic import TypeAdapter
 
+from millrace.core.gateway.risk import RISK
 from millrace.core.gateway.spec import Input
 from millrace.edge.gateway.committer import Committer
 from millrace.edge.gateway.intake import Intake
@@ -23,7 +24,7 @@ from millrace.edge.gateway.server import Server, server_of
 from millrace.edge.gateway.spool import Spool
 from tests.support import free_ports
 
-PLAIN = {"plain": True, "topic": "t", "name": "lines"}
+PLAIN = {"plain": True, "risk": RISK, "topic": "t", "name": "lines"}
 _LOOK_EVERY_S = 0.02
 
 

@@ -14,6 +14,7 @@ import yaml
 from millrace.core.errors import MillraceError
 from millrace.core.gateway.bounds import Bounds
 from millrace.core.gateway.records import Draft
+from millrace.core.gateway.risk import RISK
 from millrace.core.gateway.spec import GatewaySpec
 from millrace.core.gateway.window import Progress
 from millrace.edge.gateway.left import count_waiting
@@ -22,7 +23,14 @@ from millrace.edge.gateway.reader import Reader
 from millrace.edge.gateway.spool import Spool
 
 BOUNDS = Bounds(segment_bytes=1 << 18, total_bytes=1 << 26)
-LINES = {"name": "lines", "kind": "tcp", "listen": "127.0.0.1:1", "plain": True, "topic": "t"}
+LINES = {
+    "name": "lines",
+    "kind": "tcp",
+    "listen": "127.0.0.1:1",
+    "plain": True,
+    "risk": RISK,
+    "topic": "t",
+}
 _WRITES_ELSEWHERE = """
 import sys
 from pathlib import Path

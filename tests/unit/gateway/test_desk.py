@@ -21,6 +21,7 @@ from millrace.core.gateway.commands import (
 )
 from millrace.core.gateway.desk import Desk, Memory, Rules
 from millrace.core.gateway.mqtt_input import MqttCommands
+from millrace.core.gateway.risk import RISK
 from millrace.core.gateway.spec import GatewaySpec
 
 START = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
@@ -284,6 +285,13 @@ def test_a_topic_of_commands_has_one_level_for_the_device(topic):
     ],
 )
 def test_a_gateways_file_that_cannot_know_its_devices_is_refused(values, problem):
-    one = {"name": "tcp", "kind": "tcp", "listen": "0.0.0.0:1", "plain": True, "topic": "t"}
+    one = {
+        "name": "tcp",
+        "kind": "tcp",
+        "listen": "0.0.0.0:1",
+        "plain": True,
+        "risk": RISK,
+        "topic": "t",
+    }
     with pytest.raises(ValidationError, match=problem):
         GatewaySpec.model_validate({"site": "plant-a", "data": "d", "inputs": [one | values]})

@@ -10,6 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 from millrace.core.gateway.ledger import Heading, Ledger, Unkept
 from millrace.core.gateway.mqtt import Arrival, Flights, numbered
 from millrace.core.gateway.records import Draft
+from millrace.core.gateway.risk import RISK
 from millrace.core.gateway.spec import GatewaySpec, Input
 
 GOOD = {
@@ -22,7 +23,14 @@ GOOD = {
     "tls": {"ca": "ca.pem"},
     "login": "login",
 }
-LISTENING = {"name": "tcp", "kind": "tcp", "listen": "0.0.0.0:7001", "plain": True, "topic": "t"}
+LISTENING = {
+    "name": "tcp",
+    "kind": "tcp",
+    "listen": "0.0.0.0:7001",
+    "plain": True,
+    "risk": RISK,
+    "topic": "t",
+}
 NUMBERED = [("millrace-origin", "plc-1"), ("millrace-number", "7")]
 
 
@@ -112,7 +120,10 @@ def test_a_missing_number_holds_up_only_who_sends_it_again(waits, kept):
     ("values", "problem"),
     [
         ({"tls": None}, "it has no tls"),
-        ({"plain": True}, "tls and plain"),
+        ({"plain": True}, "it has tls, and plain"),
+        ({"risk": RISK}, "it has tls, and plain or risk"),
+        ({"tls": None, "plain": True}, "'risk: anybody can read and alter it'"),
+        ({"tls": None, "plain": True, "risk": "yes"}, "Input should be 'anybody can"),
         ({"login": None}, "give it login, or tls.certificate"),
         ({"subscribe": []}, "at least 1"),
         ({"subscribe": ["plant/#/x"]}, "no filter of MQTT topics"),
@@ -134,7 +145,7 @@ def test_a_mistake_of_an_mqtt_input_is_named(values, problem):
     [
         {},
         {"login": None, "tls": {"ca": "ca.pem", "certificate": "own.pem"}},
-        {"login": None, "tls": None, "plain": True},
+        {"login": None, "tls": None, "plain": True, "risk": RISK},
         {"key": {"level": 2}, "subscribe": ["+/state", "#", "a//b"]},
     ],
 )

@@ -11,6 +11,7 @@ from pydantic import Field, field_validator, model_validator
 from millrace.core.duration import Duration
 from millrace.core.gateway.address import Listen, host_port
 from millrace.core.gateway.bounds import AtBound, Bounds
+from millrace.core.gateway.risk import Risk, check_sealed
 from millrace.core.gateway.routes import FromLevel, KeyRule, TopicRule
 from millrace.core.gateway.rules import Rules
 from millrace.core.model import Frozen, Name
@@ -60,8 +61,9 @@ class InputSpec(Frozen):
     name: Name
     topic: TopicRule
     key: KeyRule = None
-    # Plain text is never a default.
+    # Plain text is never a default: it takes both of these.
     plain: bool = False
+    risk: Risk | None = None
     at_bound: AtBound = AtBound.BLOCK
     spool: SpoolSpec = SpoolSpec()
     # How much of what no broker takes is kept; at this bound the input's messages wait.
@@ -86,20 +88,18 @@ class ListeningInput(InputSpec):
     """Devices connect to it."""
 
     listen: Listen
-    # None: plain text, which has to be asked for by `plain: true`.
+    # None: plain text, which has to be asked for by `plain` and `risk`.
     tls: Tls | None = None
     max_connections: Annotated[int, Field(ge=1, le=100_000)] = 5_000
 
     @model_validator(mode="after")
     def _is_sealed(self) -> ListeningInput:
-        if self.tls is None and not self.plain:
-            raise ValueError(
-                "it has no tls, so anybody could read and alter what comes in;"
-                " give it tls: {certificate, key, clients},"
-                " or write plain: true where devices can't do better"
-            )
-        if self.tls and self.plain:
-            raise ValueError("it has tls and plain: true; write one of them")
+        check_sealed(
+            has_tls=self.tls is not None,
+            plain=self.plain,
+            risk=self.risk,
+            with_tls="tls: {certificate, key, clients}",
+        )
         return self
 
     @field_validator("key")

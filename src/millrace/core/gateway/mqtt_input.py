@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from millrace.core.gateway.address import Listen, host_port
 from millrace.core.gateway.inputs import InputSpec
+from millrace.core.gateway.risk import check_sealed
 from millrace.core.model import Frozen
 
 DEVICE = "{device}"
@@ -87,13 +88,9 @@ class MqttInput(InputSpec):
 
     @model_validator(mode="after")
     def _is_sealed(self) -> MqttInput:
-        if self.tls is None and not self.plain:
-            raise ValueError(
-                "it has no tls, so anybody could read and alter what comes in;"
-                " give it tls: {ca}, or write plain: true where the MQTT broker can't do better"
-            )
-        if self.tls and self.plain:
-            raise ValueError("it has tls and plain: true; write one of them")
+        check_sealed(
+            has_tls=self.tls is not None, plain=self.plain, risk=self.risk, with_tls="tls: {ca}"
+        )
         return self
 
     @model_validator(mode="after")

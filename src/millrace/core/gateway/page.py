@@ -17,6 +17,8 @@ _HEADS = (
 def render_page(state: GatewayState) -> str:
     alarms = "".join(f"<li>{escape(alarm)}</li>" for alarm in state.alarms)
     verdict = f'<ul class="bad">{alarms}</ul>' if alarms else '<p class="good">All is well.</p>'
+    risks = "".join(f"<li>{escape(risk)}</li>" for risk in state.risks)
+    verdict += f'<ul class="risk">without TLS: {risks}</ul>' if risks else ""
     heads = "".join(f"<th>{head}</th>" for head in _HEADS)
     rows = "".join(_row(one) for one in state.inputs)
     return _FRAME.format(
@@ -68,7 +70,7 @@ body {{ font: 15px/1.5 system-ui, sans-serif; margin: 2em; color: #1a202c }}
 table {{ border-collapse: collapse }} th, td {{ padding: .3em .8em; text-align: right }}
 th {{ border-bottom: 1px solid #cbd5e0; font-weight: 600 }}
 td:nth-child(-n+2), th:nth-child(-n+2) {{ text-align: left }}
-.good {{ color: #276749 }} .bad {{ color: #9b2c2c }}
+.good {{ color: #276749 }} .bad {{ color: #9b2c2c }} .risk {{ color: #975a16 }}
 </style></head><body>
 <h1>Gateway of {site}</h1>
 {verdict}

@@ -8,6 +8,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field, FiniteFloat
 
 from millrace.core.gateway.paths import FieldPath
+from millrace.core.gateway.risk import Risk
 from millrace.core.model import Frozen, Name, TopicName
 from millrace.core.thresholds import Exceeding, Threshold, Unit
 
@@ -54,6 +55,8 @@ class RuleSpec(Frozen):
     topic: TopicName
     # A file (0600) whose one line is the address that events are posted to.
     webhook: Path | None = None
+    # Asks for an address without TLS.
+    risk: Risk | None = None
 
     @property
     def threshold(self) -> Threshold:

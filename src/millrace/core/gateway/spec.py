@@ -12,6 +12,7 @@ from millrace.core.gateway.address import Listen, host_port
 from millrace.core.gateway.commands import COMMANDS, DeviceName
 from millrace.core.gateway.inputs import HttpInput, TcpInput
 from millrace.core.gateway.mqtt_input import MqttInput
+from millrace.core.gateway.risk import RISK, Risk
 from millrace.core.model import Frozen, Name
 
 # Where what rules tell is kept, beside the inputs' folders.
@@ -27,6 +28,8 @@ class BrokerSpec(Frozen):
     # How long a topic may be missing or refuse before what is for it becomes a dead letter; None:
     # it is waited for.
     patience: Duration | None = None
+    # Asks for a broker without TLS, or whose certificate nobody looks at.
+    risk: Risk | None = None
 
 
 class StatusSpec(Frozen):
@@ -61,6 +64,17 @@ class GatewaySpec(Frozen):
     inputs: Annotated[tuple[Input, ...], Field(min_length=1)]
     commands: CommandsSpec = CommandsSpec()
     status: StatusSpec | None = None
+
+    @property
+    def risks(self) -> tuple[str, ...]:
+        """Ways without TLS that its file has asked for."""
+        found = [f"input {one.name}" for one in self.inputs if one.risk]
+        found += [
+            f"webhook of rule {rule.name}" for one in self.inputs for rule in one.rules if rule.risk
+        ]
+        if self.broker.risk:
+            found.append("broker")
+        return tuple(f"{what}: {RISK}" for what in found)
 
     @property
     def takes_commands(self) -> bool:

@@ -77,6 +77,8 @@ class GatewayState(Frozen):
     commands: CommandsState | None = None
     # Why nothing is delivered; empty: it is.
     obstacle: str
+    # Ways without TLS that were asked for.
+    risks: tuple[str, ...] = ()
     # Topics that take nothing, and why.
     refusals: dict[str, str]
     # Messages that were read at the broker, in search of what is delivered already.

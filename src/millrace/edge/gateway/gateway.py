@@ -61,7 +61,9 @@ class Gateway:
         self.delivery = self._make_delivery()
         self.urgent = self._make_urgent_delivery()
         look = self.commands.look if self.commands else None
-        self._sight = Sight(spec.site, self.lines, self.deliveries, self.desk, look, self._clock)
+        self._sight = Sight(
+            spec.site, spec.risks, self.lines, self.deliveries, self.desk, look, self._clock
+        )
         self._status = (
             StatusServer(spec.status, self._sight.look, self._handles) if spec.status else None
         )

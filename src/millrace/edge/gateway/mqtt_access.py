@@ -7,7 +7,7 @@ from pathlib import Path
 
 from millrace.core.errors import MillraceError
 from millrace.core.gateway.mqtt_input import ClientTls, MqttInput
-from millrace.edge.gateway.private_file import read_private
+from millrace.state.private_file import read_private
 
 
 class Access:

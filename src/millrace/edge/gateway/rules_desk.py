@@ -14,7 +14,7 @@ from millrace.edge.gateway.courier import Courier, courier_of
 from millrace.edge.gateway.event_log import EventLog
 from millrace.edge.gateway.rules import RuleFollower, topics_of
 from millrace.edge.gateway.spool import Spool
-from millrace.edge.gateway.webhook import Webhooks
+from millrace.edge.gateway.webhook import Webhooks, address_of
 
 _SPOOL = SpoolSpec(size=256 << 20, segment=8 << 20)
 
@@ -43,6 +43,9 @@ class RulesDesk:
         spool = Spool(folder / "spool", _SPOOL.bounds, waits_for_missing=False)
         events = EventLog(spool, wake)
         webhooks = Webhooks()
+        for one in spec.inputs:
+            for rule in one.rules:
+                address_of(rule)  # an error here is better than one with the first event
         loop = asyncio.get_running_loop()
 
         def on_told(rule: RuleSpec, event: bytes) -> None:

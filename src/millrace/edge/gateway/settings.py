@@ -12,6 +12,7 @@ from pathlib import Path
 from millrace.core.errors import MillraceError
 from millrace.core.gateway.inputs import Tls
 from millrace.core.gateway.revoked import revoked_in
+from millrace.core.gateway.risk import ASK, RISK, unsealed
 from millrace.core.gateway.spec import GatewaySpec
 from millrace.core.site import ClientSettings, SiteSpec
 from millrace.state.properties import read_properties
@@ -42,10 +43,21 @@ def read_client(spec: GatewaySpec) -> ClientSettings:
     settings: ClientSettings = dict(read_properties(file))
     if "bootstrap.servers" not in settings:
         raise MillraceError(f"{file}: bootstrap.servers is missing; take the file of the bundle")
+    _check_sealed(spec, settings)
     for key in _PATHS:
         if key in settings:
             settings[key] = str(file.parent / str(settings[key]))
     return settings
+
+
+def _check_sealed(spec: GatewaySpec, settings: ClientSettings) -> None:
+    found = unsealed(settings)
+    if found and not spec.broker.risk:
+        key, instead = found
+        raise MillraceError(
+            f"{spec.broker.settings}: {key}={settings.get(key, '')}: {RISK} on the way to the"
+            f" broker; write {key}={instead}, or {ASK!r} under broker: in the gateway's file"
+        )
 
 
 def site_of(spec: GatewaySpec, settings: ClientSettings) -> SiteSpec:

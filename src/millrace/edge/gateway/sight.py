@@ -53,6 +53,7 @@ class Sight:
     def __init__(
         self,
         site: str,
+        risks: tuple[str, ...],
         lines: Sequence[Line],
         deliveries: Sequence[Delivery],
         desk: RulesDesk | None,
@@ -60,6 +61,7 @@ class Sight:
         clock: ClockWatch,
     ) -> None:
         self._site = site
+        self._risks = risks
         self._desk = desk
         self._commands = commands
         self._clock = clock
@@ -76,6 +78,7 @@ class Sight:
     def look(self) -> GatewayState:
         return GatewayState(
             site=self._site,
+            risks=self._risks,
             inputs=tuple(self._input(line) for line in self._lines),
             commands=self._commands() if self._commands else None,
             clock_was_set=self._clock.count,

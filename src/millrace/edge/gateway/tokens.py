@@ -7,8 +7,8 @@ import hmac
 from pathlib import Path
 
 from millrace.core.errors import MillraceError
-from millrace.edge.gateway.private_file import read_private
 from millrace.state.files import mtime_ns
+from millrace.state.private_file import read_private
 
 
 class Tokens:

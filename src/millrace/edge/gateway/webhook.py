@@ -7,12 +7,21 @@ import logging
 
 import aiohttp
 
+from millrace.core.errors import MillraceError
 from millrace.core.gateway.rules import RuleSpec
+from millrace.state.webhook_address import read_webhook_address
 
 log = logging.getLogger(__name__)
 _TIMEOUT = aiohttp.ClientTimeout(total=5)
 _PAUSES_S = (0.5, 1.0, 2.0)
 _MOST_WAITING = 1_000
+_MOST_CONNECTIONS = 8
+
+
+def address_of(rule: RuleSpec) -> str:
+    if rule.webhook is None:
+        return ""
+    return read_webhook_address(rule.webhook, "webhook", may_be_plain=rule.risk is not None)
 
 
 class Webhooks:
@@ -53,11 +62,16 @@ class Webhooks:
     async def _try(self, rule: RuleSpec, event: bytes) -> str | None:
         """None, or what is wrong. The address is never in it: it is as good as a password."""
         if self._session is None:
-            self._session = aiohttp.ClientSession(timeout=_TIMEOUT)
+            connector = aiohttp.TCPConnector(limit=_MOST_CONNECTIONS)
+            self._session = aiohttp.ClientSession(timeout=_TIMEOUT, connector=connector)
         headers = {"Content-Type": "application/json"}
         try:
-            address = rule.webhook.read_text().strip() if rule.webhook else ""
-            async with self._session.post(address, data=event, headers=headers) as answer:
+            # A redirection would hand the event, and what is in the address, to somebody else.
+            async with self._session.post(
+                address_of(rule), data=event, headers=headers, allow_redirects=False
+            ) as answer:
                 return None if answer.status < 300 else f"status {answer.status}"
+        except MillraceError as error:
+            return str(error)
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
             return type(error).__name__
