@@ -8,15 +8,16 @@ import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from millrace.core.addresses import LOCAL_NAMES
 from millrace.core.errors import MillraceError
 from millrace.core.gateway.contested import Contested
-from millrace.core.gateway.inputs import TcpInput, Tls
+from millrace.core.gateway.inputs import HttpInput, TcpInput, Tls
 from millrace.core.layout import Layout
+from millrace.edge.gateway.http_server import HttpServer
 from millrace.edge.gateway.listener import Handles
 from millrace.edge.gateway.settings import ServerTls
 from millrace.edge.gateway.tcp_server import TcpServer
@@ -194,6 +195,60 @@ def test_a_client_refuses_a_server_of_another_role_or_place(layout):
     assert not asyncio.run(ask(admin_of(layout, HERE)))
     assert not asyncio.run(ask(issue(layout, HERE, "press")))
     assert not asyncio.run(ask(elsewhere))
+
+
+@asynccontextmanager
+async def serving(layout: Layout) -> AsyncIterator[tuple[HttpServer, int]]:
+    port, anything = free_ports(1), cast(Any, Intake())
+    spec = HttpInput(
+        name="web", kind="http", topic="t", listen=f"127.0.0.1:{port}", tls=tls_of(layout)
+    )
+    server = HttpServer(spec, anything, Handles(1))
+    await server.start()
+    try:
+        yield server, port
+    finally:
+        await server.stop_listening()
+        await server.end()
+
+
+async def status_of(layout: Layout, port: int, certificate: Path | None) -> int:
+    """Of an answer by HTTPS; 0: none came."""
+    try:
+        reader, writer = await connect(layout, port, certificate)
+        writer.write(b"GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        line = await asyncio.wait_for(reader.readline(), 10)
+        writer.transport.abort()
+    except OSError:
+        return 0
+    return int(line.split()[1]) if line else 0
+
+
+@pytest.mark.parametrize(("made", "expected"), CALLERS.values(), ids=CALLERS.keys())
+def test_by_https_it_lets_in_the_same(layout, made, expected):
+    async def ask() -> int:
+        async with serving(layout) as (_, port):
+            return await status_of(layout, port, made(layout))
+
+    assert asyncio.run(ask()) == (404 if expected else 0)
+
+
+def test_by_https_a_revoked_device_is_cut_off_and_refused(layout):
+    kept = layout.home / "press.pem"
+    kept.write_text(issue(layout, HERE, "press").read_text())
+
+    async def ask() -> None:
+        async with serving(layout) as (server, port):
+            reader, _writer = await connect(layout, port, kept)
+            assert await status_of(layout, port, kept) == 404
+            revoke(layout, HERE, "press")
+            touched(layout.revoked(HERE), [layout.revoked(HERE).stat().st_mtime_ns])
+            server.look_after()
+            assert await is_cut(reader)
+            assert await status_of(layout, port, kept) == 403
+            assert server.refused_connections >= 2
+
+    asyncio.run(ask())
 
 
 @pytest.mark.parametrize(
