@@ -65,7 +65,7 @@ def _things() -> dict[str, Path]:
         found[f"key of the gateway of {site}, to hand over"] = LAYOUT.certificate(site, "gateway")
     for site in SITES:
         found[f"key of the simulator of {site}"] = LAYOUT.simulator(site) / SIMULATOR_KEY
-        found[f"gateway of {site}"] = LAYOUT.gateway(site) / "password.properties"
+        found[f"folder of the gateway of {site}"] = LAYOUT.gateway(site) / "password.properties"
     for node in (*SITES, *CENTRE):
         found[f"key of broker {node}"] = LAYOUT.broker_certificate(node)
     for user in User:
@@ -102,7 +102,7 @@ NEEDED: dict[str, set[str]] = {
     # Its tasks provision, sign, and hand over to gateways.
     "airflow-scheduler": _FOR_SITES
     | _AUTHORITIES
-    | {"Airflow's settings", *(f"gateway of {site}" for site in SITES)},
+    | {"Airflow's settings", *(f"folder of the gateway of {site}" for site in SITES)},
     "airflow-api-server": _AIRFLOW | _STORE | {"key of Airflow's server"},
     "airflow-triggerer": _AIRFLOW | _STORE | _of(PLATFORM),
     "airflow-dag-processor": _AIRFLOW,
@@ -114,7 +114,7 @@ NEEDED: dict[str, set[str]] = {
     "relay-to-centre": _of(RELAY),
     "object-store": {"object store's settings", "key of the object store"},
     "schema-registry": {"registry's settings", "key of the registry"},
-    **{f"gateway-{site}": {f"gateway of {site}"} for site in SITES},
+    **{f"gateway-{site}": {f"folder of the gateway of {site}"} for site in SITES},
     **{f"simulator-{site}": {f"key of the simulator of {site}"} for site in SITES},
     **{f"kafka-{node}": {f"key of broker {node}"} for node in (*SITES, *CENTRE)},
 }
@@ -171,3 +171,9 @@ def test_a_key_is_writable_by_whoever_makes_it_alone(service):
 def test_no_user_of_a_site_is_forgotten_in_the_table():
     users = {APP, GATEWAY, INGEST, REGISTRAR, RELAY, SIMULATOR}
     assert set(SITE_USERS) == users
+
+
+def test_no_thing_of_the_table_stands_for_two():
+    for site in (*SITES, "centre", LATER):
+        for user in (*SITE_USERS, PLATFORM):
+            assert THINGS[f"{user} of {site}"] == LAYOUT.user_secret(site, user)
