@@ -16,10 +16,13 @@ from millrace.core.layout import Layout
 from millrace.core.site import LocalBroker, SiteSpec
 from millrace.local import machine
 from millrace.local.checks import UnfitError, check_machine, check_path, check_ports, open_var
+from millrace.local.devices import issue
 from millrace.local.down import reset
 from millrace.local.exclusive import only_one_at_work
+from millrace.local.pki import ensure_authority
 from millrace.local.plan import StackPlan
 from millrace.local.progress import Progress
+from millrace.local.secrets import ensure_user
 from tests.support import free_ports
 
 
@@ -76,6 +79,20 @@ def test_another_versions_var_is_refused(layout: Layout) -> None:
     layout.var_version.write_text("0\n")
     with pytest.raises(UnfitError, match=r"'0'.*make reset"):
         open_var(layout)
+
+
+def test_a_new_root_is_made_beside_data_that_stays(layout: Layout) -> None:
+    """As docs/security.md says; each certificate is made anew with it."""
+    open_var(layout)
+    ensure_user(layout, "plant-a", "app")
+    (layout.var / "kafka" / "plant-a" / "data").mkdir(parents=True)
+    before = ensure_authority(layout)
+    issue(layout, "plant-a", "press")
+    for folder in (layout.pki, layout.ca_key.parent, layout.devices("plant-a").parent):
+        shutil.rmtree(folder)
+    open_var(layout)
+    assert ensure_authority(layout).certificate != before.certificate
+    assert issue(layout, "plant-a", "press").exists()
 
 
 @pytest.mark.parametrize("data", ["postgres/data", "kafka/plant-a/data"])

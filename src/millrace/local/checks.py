@@ -89,7 +89,8 @@ def _check_whole(layout: Layout) -> None:
         (layout.postgres / "data", layout.airflow_secrets),
     ]
     brokers = sorted((layout.var / "kafka").glob("*/data"))
-    needs += [(broker, layout.ca) for broker in brokers]
+    # Not the authority: whoever deletes that wants a new one.
+    needs += [(broker, layout.secrets) for broker in brokers]
     needs.append((layout.object_store / "data", layout.object_store_credentials))
     for data, key in needs:
         if data.exists() and not key.exists():

@@ -26,6 +26,8 @@ def move_in(layout: Layout) -> None:
             make_private(new.parent.parent, new.parent)
             # They may be on volumes of their own.
             shutil.move(old, new)
+    # It is written anew with each start, elsewhere.
+    (layout.secrets / "airflow-connections.json").unlink(missing_ok=True)
     for file in layout.pki.glob("*/*.pem"):
         if file.name in _REPLACED:
             file.unlink()
