@@ -6,20 +6,22 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
-
-from confluent_kafka import Message
 
 from millrace.core.coordinates import Part
 from millrace.core.model import Frozen
 from millrace.core.relay import RelaySpec
 from millrace.core.relay_beat import RelayBeat
 from millrace.core.relay_plan import Halt
+from millrace.core.relay_positions import Position
+from millrace.core.relay_start import Renewal
 from millrace.core.site import ClientSettings, SiteSpec
 from millrace.edge.relay.door import Door
+from millrace.edge.relay.inbox import Batch
 from millrace.edge.relay.run import Relay
 from millrace.edge.relay.target import Target
 from millrace.edge.simulator import stop_on_signals
@@ -63,15 +65,15 @@ class Mortal(Target):
         self._count += 1
         self._die_at("begun")
 
-    def produce(self, site: str, messages: Iterable[Message]) -> dict[Part, int]:
-        whole = list(messages)
+    def produce(self, batch: Batch) -> dict[Part, Position]:
+        whole = batch.messages
         if self._is_now("half produced") and len(whole) > 1:
-            super().produce(site, whole[: len(whole) // 2])
+            super().produce(replace(batch, messages=whole[: len(whole) // 2]))
             self._producer.poll(0.2)  # some of it gets there
             die()
-        return super().produce(site, whole)
+        return super().produce(batch)
 
-    def note(self, positions: Mapping[Part, int]) -> None:
+    def note(self, positions: Mapping[Part, Position]) -> None:
         self._die_at("produced")
         super().note(positions)
         self._die_at("noted")
@@ -105,6 +107,7 @@ def main(file: Path) -> None:
         stop=stop_on_signals(),
         publish=beat,
         on_halt=_say_halt,
+        on_renewal=_say_renewal,
         say=_say,
         make_target=Mortal,
     )
@@ -117,6 +120,10 @@ def _write(file: Path, beat: RelayBeat) -> None:
 
 def _say_halt(halt: Halt) -> None:
     _say(halt.text)
+
+
+def _say_renewal(renewal: Renewal) -> None:
+    _say(renewal.text)
 
 
 def _say(line: str) -> None:

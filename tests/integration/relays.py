@@ -22,7 +22,7 @@ from millrace.core.relay_rights import wanted_at_site, wanted_at_target
 from millrace.core.site import ClientSettings
 from millrace.edge.header_bytes import headers_of
 from millrace.edge.relay.door import Door
-from millrace.edge.relay.target import OFFSET_HEADER
+from millrace.edge.relay.target import ORIGIN_HEADER
 from millrace.state.files import read_text, write_atomic
 from tests.integration.conftest import CHECKOUT, RunningSite
 from tests.integration.relay_child import Order, Way
@@ -191,9 +191,11 @@ def _way(site: RunningSite, more: ClientSettings | None = None, user: str = RELA
 
 def _at_source(record: Record) -> Record:
     """As it was before the relay added where it was."""
-    *headers, (name, offset) = record.headers
-    assert name == OFFSET_HEADER.encode()
-    return record._replace(offset=int(offset or b""), headers=headers)
+    *headers, (name, origin) = record.headers
+    assert name == ORIGIN_HEADER.encode()
+    place, _, topic_id = (origin or b"").partition(b"@")
+    assert topic_id
+    return record._replace(offset=int(place), headers=headers)
 
 
 def read_all(settings: ClientSettings, topic: str) -> dict[int, list[Record]]:

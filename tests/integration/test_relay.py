@@ -11,21 +11,24 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Producer, TopicPartition
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
 
 from millrace.core.coordinates import Part
 from millrace.core.provision import Topic, Wanted
 from millrace.core.relay import RelaySpec
 from millrace.core.relay_plan import Cause
+from millrace.core.relay_positions import Mark
 from millrace.core.site import SiteSpec
 from millrace.edge.header_bytes import produce
 from millrace.edge.relay.door import Door
 from millrace.edge.relay.loss import accept_loss
+from millrace.edge.relay.positions import read_positions
 from millrace.edge.relay.run import Relay
+from millrace.edge.relay.target import Target
 from tests.integration.conftest import RunningSite
 from tests.integration.relay_child import STEPS
-from tests.integration.relays import Load, RelayBed
+from tests.integration.relays import Load, Record, RelayBed, read_all
 from tests.support import free_ports, wait_until
 
 NewBed = Callable[..., RelayBed]
@@ -142,22 +145,95 @@ def test_what_is_overtaken_while_the_relay_has_brought_nothing_yet_is_told_too(
     assert str(bed.beat.halts[0].lost) == "[0..6]"
 
 
-def test_a_topic_that_was_made_anew_is_told_of(site: RunningSite, new_bed: NewBed) -> None:
-    bed = new_bed("anew", partitions=1)
-    fill(site, "anew", (0,), range(10))
+@pytest.mark.parametrize("count", [3, 25], ids=["shorter than before", "longer than before"])
+def test_a_topic_that_was_made_anew_is_brought_from_its_beginning(
+    site: RunningSite, new_bed: NewBed, count: int
+) -> None:
+    topic = f"anew-{count}"
+    bed = new_bed(topic, partitions=2)
+    fill(site, topic, (0, 1), range(10))
     bed.start()
-    bed.await_all("anew")
+    bed.await_all(topic)
+    bed.stop()
+    make_anew(site, topic, 1)
+    fill(site, topic, (0,), range(100, 100 + count))
+    bed.start()
+    both = [*range(10), *range(100, 100 + count)]
+    wait_until(lambda: numbers(bed, topic, 0) == both, 30, "the new one brought too")
+    assert numbers(bed, topic, 1) == list(range(10))
+    assert bed.beat
+    (renewal,) = bed.beat.renewals
+    assert "brought up to these offsets of its partitions: 0: 10, 1: 10;" in renewal.text
+    assert len({record.headers[-1][1].partition(b"@")[2] for record in at_target(bed, topic)}) == 2
+
+    # Once: it is no news to the next, and nothing comes again.
+    bed.stop()
+    bed.start()
+    fill(site, topic, (0,), range(900, 901))
+    wait_until(lambda: numbers(bed, topic, 0) == [*both, 900], 30, "gone on in the new one")
+    assert bed.log.read_text().count("made anew") == 1
+
+
+def test_a_topic_is_made_anew_under_a_relay_that_runs(site: RunningSite, new_bed: NewBed) -> None:
+    """And has more records than the old one had, before the relay looks again."""
+    bed = new_bed("anew-beside", partitions=1)
+    bed.start()
+    wanted: list[int] = []
+    for turn in range(3):
+        values = range(1_000 * turn, 1_000 * turn + 200 * (turn + 1))
+        fill(site, "anew-beside", (0,), values)
+        wanted += values
+        await_numbers(bed, "anew-beside", wanted)
+        make_anew(site, "anew-beside", 1)
+    assert bed.beat
+    assert not bed.beat.halts
+
+
+def test_a_topic_that_was_made_anew_at_the_target_halts_what_was_brought_to_the_old(
+    site: RunningSite, new_bed: NewBed
+) -> None:
+    bed = new_bed("target-anew", partitions=1)
+    fill(site, "target-anew", (0,), range(10))
+    bed.start()
+    bed.await_all("target-anew")
     bed.stop()
     admin = AdminClient(site.admin)
-    admin.delete_topics(["anew"])["anew"].result(15)
-    wait_until(lambda: "anew" not in admin.list_topics(timeout=10).topics)
-    site.add_topic("anew", 1)
-    fill(site, "anew", (0,), range(3))
+    admin.delete_topics(["plant-t.target-anew"])["plant-t.target-anew"].result(15)
     bed.start()
     wait_until(lambda: bed.beat and bed.beat.halts, 30, "halted")
     assert bed.beat
-    assert bed.beat.halts[0].cause is Cause.WENT_BACK
-    assert numbers(bed, "anew", 0) == list(range(10))
+    (halt,) = bed.beat.halts
+    assert halt.cause is Cause.OTHER_TARGET
+    (source,), target = [bed.door(one) for one in bed.sources], bed.door(bed.target)
+    assert accept_loss(bed.spec, source, target, halt.part, None) == 0
+    bed.kill()
+    bed.start()
+    wait_until(lambda: numbers(bed, "target-anew", 0) == list(range(10)), 30, "brought again")
+
+
+def test_a_site_that_was_restored_to_an_older_state_halts_though_it_has_grown_since(
+    site: RunningSite, new_bed: NewBed
+) -> None:
+    """As if other records had been brought from the same offsets of the same topic."""
+    bed = new_bed("restored", partitions=1)
+    fill(site, "restored", (0,), range(10))
+    bed.start()
+    bed.await_all("restored")
+    bed.stop()
+    stored = read_positions(site.spec, site.settings("relay"), bed.spec.positions_topic)
+    ((part, position),) = stored.items()
+    assert (position.offset, position.last and position.last.offset) == (10, 9)
+    target = Target(bed.spec, site.spec, site.settings("relay"), lambda _: None)
+    target.open()
+    target.begin()
+    target.note({part: position._replace(last=Mark(9, 1))})
+    target.commit()
+    fill(site, "restored", (0,), range(10, 20))
+    bed.start()
+    wait_until(lambda: bed.beat and bed.beat.halts, 30, "halted")
+    assert bed.beat
+    assert (bed.beat.halts[0].cause, bed.beat.halts[0].offset) == (Cause.OTHER_LOG, 9)
+    assert numbers(bed, "restored", 0) == list(range(10))
 
 
 def test_a_record_that_the_target_refuses_halts_its_partition_and_no_other(
@@ -232,6 +308,7 @@ def test_a_password_that_was_changed_is_taken_up(site: RunningSite, new_bed: New
         stop=stop,
         publish=lambda _: None,
         on_halt=lambda _: None,
+        on_renewal=lambda _: None,
         say=lambda _: None,
     )
     with ThreadPoolExecutor(1) as pool:
@@ -257,6 +334,30 @@ def fill(site: RunningSite, topic: str, partitions: tuple[int, ...], values: ran
         for partition in partitions:
             producer.produce(topic, b"%d" % number, b"k", partition=partition)
     assert producer.flush(15) == 0
+
+
+def await_numbers(bed: RelayBed, topic: str, wanted: list[int]) -> None:
+    wait_until(lambda: numbers(bed, topic, 0) == wanted, 60, f"{len(wanted)} brought")
+
+
+def at_target(bed: RelayBed, topic: str) -> list[Record]:
+    name = bed.spec.target("plant-t", topic)
+    found = read_all(bed.target.settings("app"), name)
+    return [record for records in found.values() for record in records]
+
+
+def make_anew(site: RunningSite, topic: str, partitions: int) -> None:
+    admin = AdminClient(site.admin)
+    admin.delete_topics([topic])[topic].result(15)
+
+    def is_made() -> bool:
+        try:
+            admin.create_topics([NewTopic(topic, partitions)])[topic].result(15)
+        except KafkaException:  # its name is not free yet
+            return False
+        return True
+
+    wait_until(is_made)
 
 
 def delete_before(site: RunningSite, topic: str, partition: int, offset: int) -> None:

@@ -9,20 +9,16 @@ from pydantic import ValidationError
 
 from millrace.core.coordinates import Part
 from millrace.core.heartbeat import PartitionLag
-from millrace.core.ranges import Range
 from millrace.core.relay import RelaySpec
 from millrace.core.relay_beat import RelayBeat, SourceBeat
 from millrace.core.relay_plan import (
-    Cause,
-    Halt,
     Verdict,
     batch_records,
-    begin,
     judge,
     plan_topics,
     refused,
 )
-from millrace.core.relay_positions import decode, encode
+from millrace.core.relay_positions import Mark, Position, decode, encode
 from millrace.core.relay_references import check_clusters, check_relays
 from millrace.core.relay_rights import wanted_at_site, wanted_at_target
 from millrace.core.simulation import Simulator
@@ -89,29 +85,6 @@ def test_a_topic_made_at_the_target_keeps_the_sites_time():
     assert made.topic.settings["message.timestamp.after.max.ms"] == str(2**63 - 1)
 
 
-@pytest.mark.parametrize(
-    ("stored", "low", "high", "offset"),
-    [(None, 7, 9, 7), (None, 0, 0, 0), (7, 7, 9, 7), (8, 0, 9, 8), (9, 7, 9, 9), (9, 9, 9, 9)],
-)
-def test_a_partition_goes_on_where_it_was_or_begins_with_what_there_is(stored, low, high, offset):
-    assert begin(PART, stored, low, high) == offset
-
-
-def test_what_was_deleted_before_it_was_relayed_halts_its_partition_with_the_span():
-    halt = begin(PART, 5, 7, 20)
-    assert isinstance(halt, Halt)
-    assert (halt.cause, halt.part, halt.lost) == (Cause.OVERTAKEN, PART, Range(first=5, last=6))
-    assert "plant-a/t-2: the site deleted [5..6], 2 offsets" in halt.text
-    assert halt.way_out("r").endswith("millrace relay r --accept-loss plant-a/t/2")
-
-
-def test_a_topic_that_was_made_anew_halts_its_partition():
-    halt = begin(PART, 10, 0, 9)
-    assert isinstance(halt, Halt)
-    assert (halt.cause, halt.lost) == (Cause.WENT_BACK, None)
-    assert "up to offset 10, but the site's next is 9" in halt.text
-
-
 def test_a_refused_record_is_gone_on_behind():
     halt = refused(PART, 12, "too large")
     assert halt.way_out("r").endswith("--accept-loss plant-a/t/2:13")
@@ -146,7 +119,9 @@ def test_so_many_records_are_taken_at_once_as_their_size_allows(records, size, c
 
 
 def test_positions_are_written_as_they_are_read():
-    assert decode(*encode(PART, 12)) == (PART, 12)
+    for last in (None, Mark(11, 2**32 - 1)):
+        position = Position("id", 12, "other id", last)
+        assert decode(*encode(PART, position)) == (PART, position)
 
 
 def may(user: str, acls) -> set[str]:

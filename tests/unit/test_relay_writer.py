@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from threading import Event
 from typing import Any
@@ -12,11 +12,13 @@ from confluent_kafka import KafkaError
 
 from millrace.core.coordinates import Part
 from millrace.core.relay_plan import TRANSACTION_BYTES, Halt
+from millrace.core.relay_positions import Mark, Origin, Position
 from millrace.edge.relay.inbox import Batch, Inbox
 from millrace.edge.relay.ledger import Ledger
 from millrace.edge.relay.target import AbortedError
 from millrace.edge.relay.writer import Writer
 
+OLD, NEW = {"t": Origin("old", "there")}, {"t": Origin("new", "there")}
 P, Q = Part("a", "t", 0), Part("a", "t", 1)
 
 
@@ -46,20 +48,27 @@ class InMemoryTarget:
     refuses: set[Record] = field(default_factory=set)
     aborts: int = 0
     brought: list[Record] = field(default_factory=list)
-    positions: dict[Part, int] = field(default_factory=dict)
+    noted: dict[Part, Position] = field(default_factory=dict)
     commits: int = 0
     _records: list[Record] = field(default_factory=list)
-    _noted: dict[Part, int] = field(default_factory=dict)
+    _noted: dict[Part, Position] = field(default_factory=dict)
+
+    @property
+    def positions(self) -> dict[Part, int]:
+        return {part: position.offset for part, position in self.noted.items()}
 
     def begin(self) -> None:
         self._records, self._noted = [], {}
 
-    def produce(self, _site: str, messages: Iterable[Any]) -> dict[Part, int]:
-        new = list(messages)
+    def produce(self, batch: Batch) -> dict[Part, Position]:
+        new: list[Any] = batch.messages
         self._records += new
-        return {record.part: record.number + 1 for record in new}
+        return {
+            record.part: batch.position(record.part, record.number + 1, Mark(record.number, 7))
+            for record in new
+        }
 
-    def note(self, positions: Mapping[Part, int]) -> None:
+    def note(self, positions: Mapping[Part, Position]) -> None:
         self._noted = dict(positions)
 
     def commit(self) -> None:
@@ -69,20 +78,21 @@ class InMemoryTarget:
             self.aborts -= 1
             raise AbortedError(KafkaError(KafkaError.NOT_ENOUGH_REPLICAS))
         for part, position in self._noted.items():
-            assert position > self.positions.get(part, -1), "a step back brings records twice"
+            known = self.noted.get(part)
+            assert position.is_ahead_of(known), "a step back brings records twice"
         self.brought += self._records
-        self.positions |= self._noted
+        self.noted |= self._noted
         self.commits += 1
 
 
 class Desk:
     """A writer, what it is given, and what halted."""
 
-    def __init__(self, target: InMemoryTarget, stored: dict[Part, int] | None = None) -> None:
+    def __init__(self, target: InMemoryTarget) -> None:
         self.target = target
         self.halts: list[Halt] = []
         self.inbox = Inbox()
-        ledger = Ledger(stored or {}, self.halts.append)
+        ledger = Ledger({}, self.halts.append, lambda _: None)
         made: Any = target
         self.writer = Writer(made, ledger, self.inbox, Event())
 
@@ -96,9 +106,9 @@ def records(part: Part, *numbers: int) -> list[Any]:
     return [Record(part, number) for number in numbers]
 
 
-def batch(messages: list[Any], **ends: int) -> Batch:
+def batch(messages: list[Any], origins: Mapping[str, Origin] = OLD, **ends: int) -> Batch:
     parts = {"p": P, "q": Q}
-    return Batch("a", messages, {parts[name]: offset for name, offset in ends.items()})
+    return Batch("a", origins, messages, {parts[name]: offset for name, offset in ends.items()})
 
 
 def test_all_that_waits_is_one_transaction():
@@ -167,3 +177,33 @@ def test_two_partitions_may_be_refused_at_once():
     desk.bring(batch(mixed, p=6, q=6))
     assert desk.target.positions == {P: 2, Q: 3}
     assert {halt.part for halt in desk.halts} == {P, Q}
+
+
+def test_a_topic_that_was_made_anew_is_noted_from_its_beginning_in_the_same_transaction():
+    desk = Desk(InMemoryTarget())
+    desk.bring(batch(records(P, 0, 1, 2), p=3), batch([], NEW, p=0), batch(records(P, 0), NEW))
+    assert desk.target.commits == 1
+    assert desk.target.brought == [*records(P, 0, 1, 2), *records(P, 0)]
+    assert desk.target.noted == {P: Position("new", 1, "there", Mark(0, 7))}
+
+
+def test_a_record_that_was_refused_holds_back_nothing_of_a_topic_that_was_made_anew():
+    desk = Desk(InMemoryTarget(refuses={Record(P, 2)}))
+    desk.bring(batch(records(P, 1, 2, 3), p=4))
+    assert desk.target.noted[P] == Position("old", 2, "there", Mark(1, 7))
+    desk.bring(batch([], NEW, p=0), batch(records(P, 0, 1), NEW))
+    assert desk.target.noted[P] == Position("new", 2, "there", Mark(1, 7))
+
+
+def test_the_last_record_stays_known_where_only_an_end_is_noted():
+    desk = Desk(InMemoryTarget())
+    desk.bring(batch(records(P, 0, 1)))
+    desk.bring(batch([], p=9))
+    assert desk.target.noted[P] == Position("old", 9, "there", Mark(1, 7))
+
+
+def test_the_writer_says_when_it_is_done_with_all_that_came_before():
+    desk, passed = Desk(InMemoryTarget()), Event()
+    desk.bring(batch(records(P, 0)), Batch("a", {}, passed=passed))
+    assert passed.is_set()
+    assert desk.target.brought == records(P, 0)

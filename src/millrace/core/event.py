@@ -25,8 +25,9 @@ class Kind(StrEnum):
     SITE_HALTED = "site halted"
     CRASH_LOOPING = "job crash-looping"
     GIVEN_UP = "job given up"
-    # Its `pipeline` is the relay.
+    # Of these two, `pipeline` is the relay.
     RELAY_HALTED = "relay halted"
+    RELAY_RENEWED = "relay topic anew"
     # Of a kind of its own, or it would hide what is real in its page.
     TRIAL = "trial"
 

@@ -24,7 +24,7 @@ def advise(incident: Incident) -> tuple[Step, ...]:
         Step(text="How the pipeline is now", path=f"/plugin/fleet?pipeline={name}"),
         Step(text="What its supervision did", path=f"/dags/pipeline.{name}/runs"),
     )
-    is_pipelines = incident.kind is not Kind.RELAY_HALTED
+    is_pipelines = incident.kind not in (Kind.RELAY_HALTED, Kind.RELAY_RENEWED)
     return (*_STEPS[incident.kind](incident), *(common if is_pipelines else ()))
 
 
@@ -94,6 +94,14 @@ def _halted(incident: Incident) -> Iterator[Step]:
     )
 
 
+def _renewed(_incident: Incident) -> Iterator[Step]:
+    yield Step(text="How far the relay is with the new topic", command="millrace status")
+    yield Step(
+        text="Nothing needs to be done, if the site was made anew on purpose: all of the new topic"
+        " is brought. What the old one had and the relay had not brought yet is gone with it"
+    )
+
+
 def _trial(_incident: Incident) -> Iterator[Step]:
     yield Step(text="Nothing is wrong: somebody tried whether this reaches you")
 
@@ -106,5 +114,6 @@ _STEPS: dict[Kind, Callable[[Incident], Iterator[Step]]] = {
     Kind.CRASH_LOOPING: _loop,
     Kind.GIVEN_UP: _loop,
     Kind.RELAY_HALTED: _halted,
+    Kind.RELAY_RENEWED: _renewed,
     Kind.TRIAL: _trial,
 }

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from millrace.core.heartbeat import PartitionLag
 from millrace.core.model import Frozen
 from millrace.core.relay_plan import Halt
+from millrace.core.relay_start import Renewal
 
 _SILENT_AFTER = timedelta(seconds=30)
 
@@ -36,6 +37,8 @@ class RelayBeat(Frozen):
     trouble: str = ""
     sites: tuple[SourceBeat, ...] = ()
     halts: tuple[Halt, ...] = ()
+    # Topics that were made anew since the relay began.
+    renewals: tuple[Renewal, ...] = ()
 
     @property
     def lag_records(self) -> int:
@@ -56,4 +59,4 @@ class RelayBeat(Frozen):
         """What a person should know, a line each."""
         troubles = (self.trouble, *(site.trouble for site in self.sites))
         halts = (f"{halt.text}; {halt.way_out(self.relay)}" for halt in self.halts)
-        return (*filter(None, troubles), *halts)
+        return (*filter(None, troubles), *halts, *(one.text for one in self.renewals))

@@ -8,7 +8,7 @@ from enum import StrEnum
 from millrace.core.coordinates import Part
 from millrace.core.model import Frozen
 from millrace.core.provision import CreateTopic, GrowTopic, Topic
-from millrace.core.ranges import Range, Ranges, range_between
+from millrace.core.ranges import Range, Ranges
 from millrace.core.relay import RelaySpec
 
 # Above what sites' topics usually allow; a record above it stops its partition.
@@ -41,6 +41,8 @@ class Cause(StrEnum):
 
     OVERTAKEN = "overtaken"
     WENT_BACK = "went back"
+    OTHER_LOG = "other log"
+    OTHER_TARGET = "other target"
     REFUSED = "refused"
 
 
@@ -63,8 +65,19 @@ class Halt(Frozen):
     def way_out(self, relay: str) -> str:
         """The command that agrees to the loss and goes on behind it."""
         place = f"{self.site}/{self.topic}/{self.partition}"
-        behind = f":{self.offset + 1}" if self.cause is Cause.REFUSED else ""
-        return f"to go on without: millrace relay {relay} --accept-loss {place}{behind}"
+        command = f"millrace relay {relay} --accept-loss {place}"
+        match self.cause:
+            case Cause.REFUSED:
+                return f"to go on without: {command}:{self.offset + 1}"
+            case Cause.WENT_BACK | Cause.OTHER_LOG:
+                return (
+                    f"to go on from the first offset that was not brought, such as"
+                    f" {self.offset}: {command}:{self.offset}; to bring all that the site has,"
+                    f" what was brought before a second time: {command}"
+                )
+            case Cause.OTHER_TARGET:
+                return f"to bring again all that the site still has: {command}"
+        return f"to go on without: {command}"
 
 
 def plan_topics(
@@ -81,17 +94,6 @@ def plan_topics(
             yield GrowTopic(topic=name, partitions=partitions, before=there)
 
 
-def begin(part: Part, stored: int | None, low: int, high: int) -> int | Halt:
-    """The offset to go on from. `low` and `high`: what the site has, and its next offset."""
-    if stored is None:
-        return low
-    if stored < low:
-        return overtaken(part, range_between(stored, low))
-    if stored > high:
-        return went_back(part, stored, high)
-    return stored
-
-
 def overtaken(part: Part, lost: Ranges) -> Halt:
     (span,) = lost
     text = (
@@ -103,10 +105,26 @@ def overtaken(part: Part, lost: Ranges) -> Halt:
 
 def went_back(part: Part, stored: int, high: int) -> Halt:
     text = (
-        f"{part}: relayed up to offset {stored}, but the site's next is {high}: its topic was made"
-        " anew, or its broker lost what it had acknowledged"
+        f"{part}: relayed up to offset {stored}, but the site's next is {high}, in the same topic:"
+        " its broker lost what it had acknowledged, or was restored to an older state"
     )
-    return _halt(part, Cause.WENT_BACK, text, stored)
+    return _halt(part, Cause.WENT_BACK, text, high)
+
+
+def other_log(part: Part, offset: int) -> Halt:
+    text = (
+        f"{part}: offset {offset} holds another record than the one that was relayed, in the same"
+        " topic: the site's broker was restored to an older state and went on from there"
+    )
+    return _halt(part, Cause.OTHER_LOG, text, offset)
+
+
+def other_target(part: Part, stored: int) -> Halt:
+    text = (
+        f"{part}: relayed up to offset {stored}, but its topic at the target was made anew since:"
+        " what was brought is gone there"
+    )
+    return _halt(part, Cause.OTHER_TARGET, text, stored)
 
 
 def refused(part: Part, offset: int, reason: str) -> Halt:

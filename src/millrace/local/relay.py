@@ -19,6 +19,7 @@ from millrace.core.relay_beat import RelayBeat
 from millrace.core.relay_plan import Halt
 from millrace.core.relay_references import describe_unknown_relay, sites_of_relay
 from millrace.core.relay_rights import wanted_at_site, wanted_at_target
+from millrace.core.relay_start import Renewal
 from millrace.core.site import SiteSpec
 from millrace.edge.relay.door import Door
 from millrace.edge.relay.loss import accept_loss
@@ -99,6 +100,7 @@ def go_on_behind(layout: Layout, name: str, part: Part, offset: int | None) -> i
 def _make(layout: Layout, plan: RelayPlan, stop: Event, say: Say) -> Relay:
     before = read_relay_beat(layout, plan.spec.name)
     known = set(before.halts) if before else set()
+    known_ids = {one.topic_id for one in before.renewals} if before else set()
 
     def publish(beat: RelayBeat) -> None:
         write_relay_beat(layout, beat)
@@ -110,6 +112,13 @@ def _make(layout: Layout, plan: RelayPlan, stop: Event, say: Say) -> Relay:
         if halt not in known:
             tell(layout, [make_event(Kind.RELAY_HALTED, name, now, text, halt.site)])
 
+    def on_renewal(renewal: Renewal) -> None:
+        say(renewal.text)
+        if renewal.topic_id not in known_ids:
+            now = datetime.now(UTC)
+            told = make_event(Kind.RELAY_RENEWED, plan.spec.name, now, renewal.text, renewal.site)
+            tell(layout, [told])
+
     return Relay(
         plan.spec,
         [_door(layout, site) for site in plan.sites],
@@ -117,6 +126,7 @@ def _make(layout: Layout, plan: RelayPlan, stop: Event, say: Say) -> Relay:
         stop=stop,
         publish=publish,
         on_halt=on_halt,
+        on_renewal=on_renewal,
         say=say,
     )
 

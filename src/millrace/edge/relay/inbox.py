@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from threading import Condition
+from dataclasses import dataclass, field, replace
+from threading import Condition, Event
 
 from confluent_kafka import Message
 
 from millrace.core.coordinates import Part
 from millrace.core.relay_plan import TRANSACTION_BYTES, TRANSACTION_RECORDS
+from millrace.core.relay_positions import Mark, Origin, Position
 
 
 @dataclass(frozen=True)
@@ -17,8 +18,16 @@ class Batch:
     """Records of one site in their order, and how far partitions are read without any."""
 
     site: str
+    # Of its topics, when this was read.
+    origins: Mapping[str, Origin]
     messages: list[Message] = field(default_factory=list)
     positions: dict[Part, int] = field(default_factory=dict)
+    # Set when the writer is done with it, and so with all that came before.
+    passed: Event | None = None
+
+    def position(self, part: Part, offset: int, last: Mark | None = None) -> Position:
+        origin = self.origins[part.topic]
+        return Position(origin.topic_id, offset, origin.target_id, last)
 
     @property
     def bytes(self) -> int:
@@ -27,10 +36,12 @@ class Batch:
 
     def before(self, limits: Mapping[Part, int]) -> Batch:
         """Without what these partitions have from there on."""
-        return Batch(
-            self.site,
-            [message for message in self.messages if not self._is_behind(message, limits)],
-            {part: offset for part, offset in self.positions.items() if part not in limits},
+        return replace(
+            self,
+            messages=[message for message in self.messages if not self._is_behind(message, limits)],
+            positions={
+                part: offset for part, offset in self.positions.items() if part not in limits
+            },
         )
 
     def _is_behind(self, message: Message, limits: Mapping[Part, int]) -> bool:

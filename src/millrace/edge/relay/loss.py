@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient
 
 from millrace.core.coordinates import Part
 from millrace.core.relay import RelaySpec
+from millrace.core.relay_positions import Position
 from millrace.core.relay_rights import GROUP
-from millrace.edge.errors import Watch, watched
+from millrace.edge.errors import UnknownTopicError, Watch, watched
 from millrace.edge.relay.door import Door
+from millrace.edge.relay.ids import ask_ids
 from millrace.edge.relay.target import Target
 
 _ASK_S = 15.0
@@ -19,6 +22,8 @@ def accept_loss(
     relay: RelaySpec, source: Door, target: Door, part: Part, offset: int | None
 ) -> int:
     """Where it goes on: at `offset`, or at what the site still has. Ends the relay that runs."""
+    topic_id = _id_of(source, part.topic)
+    target_id = _id_of(target, relay.target(part.site, part.topic))
     begin = _first_there(source, part) if offset is None else offset
     tries = iter(range(_TRIES))
 
@@ -29,9 +34,22 @@ def accept_loss(
     writer = Target(relay, target.cluster, target.settings, wait)
     writer.open()
     writer.begin()
-    writer.note({part: begin})
+    writer.note({part: Position(topic_id, begin, target_id)})
     writer.commit()
     return begin
+
+
+def _id_of(door: Door, topic: str) -> str:
+    watch = Watch(door.cluster, door.settings)
+    admin = AdminClient(watched(door.settings, watch))
+    try:
+        found = ask_ids(admin, [topic])
+    except KafkaException as error:
+        admin.poll(0)  # until now nobody let the watch hear the reason
+        raise watch.explain(error.args[0], topic) from error
+    if topic not in found:
+        raise UnknownTopicError(door.cluster.name, f"there is no topic {topic!r}")
+    return found[topic]
 
 
 def _first_there(source: Door, part: Part) -> int:

@@ -7,7 +7,7 @@ import time
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from millrace.core.coordinates import Part
-from millrace.core.relay_positions import decode
+from millrace.core.relay_positions import Position, decode
 from millrace.core.relay_rights import GROUP
 from millrace.core.site import ClientSettings, SiteSpec
 from millrace.edge.errors import Watch, watched
@@ -22,11 +22,11 @@ _READ: ClientSettings = {
 _WITHIN_S = 60.0
 
 
-def read_positions(target: SiteSpec, settings: ClientSettings, topic: str) -> dict[Part, int]:
+def read_positions(target: SiteSpec, settings: ClientSettings, topic: str) -> dict[Part, Position]:
     """The topic has one writer, and that one has no transaction open now: its end is the end."""
     watch = Watch(target, settings)
     consumer = Consumer(watched({**settings, **_READ}, watch))
-    found: dict[Part, int] = {}
+    found: dict[Part, Position] = {}
     deadline = time.monotonic() + _WITHIN_S
     try:
         consumer.assign([TopicPartition(topic, 0, 0)])
@@ -34,8 +34,8 @@ def read_positions(target: SiteSpec, settings: ClientSettings, topic: str) -> di
             for message in consumer.consume(10_000, 0.2):
                 error = message.error()
                 if error is None:
-                    part, offset = decode(message.key() or b"", message.value() or b"")
-                    found[part] = offset
+                    part, position = decode(message.key() or b"", message.value() or b"")
+                    found[part] = position
                 elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - its name
                     return found
                 else:

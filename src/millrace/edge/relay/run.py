@@ -14,6 +14,7 @@ from confluent_kafka import KafkaError
 from millrace.core.relay import RelaySpec
 from millrace.core.relay_beat import RelayBeat
 from millrace.core.relay_plan import Halt
+from millrace.core.relay_start import Renewal
 from millrace.edge.errors import UnreachableError
 from millrace.edge.relay.door import Door
 from millrace.edge.relay.inbox import Inbox
@@ -33,7 +34,8 @@ class StoppedError(Exception):
 
 
 class Relay:
-    """`publish` is given a beat twice a second, `on_halt` what stopped, `say` a line."""
+    """`publish` is given a beat twice a second, `on_halt` what stopped, `on_renewal` what began
+    anew, `say` a line."""
 
     def __init__(
         self,
@@ -44,6 +46,7 @@ class Relay:
         stop: Event,
         publish: Callable[[RelayBeat], None],
         on_halt: Callable[[Halt], None],
+        on_renewal: Callable[[Renewal], None],
         say: Callable[[str], None],
         make_target: type[Target] = Target,
     ) -> None:
@@ -52,7 +55,7 @@ class Relay:
         self._began = datetime.now(UTC)
         self._target = make_target(spec, target.cluster, target.settings, self._wait)
         self._topics = TargetTopics(spec, target.cluster, target.settings)
-        self._ledger = Ledger({}, on_halt)
+        self._ledger = Ledger({}, on_halt, on_renewal)
         self._inbox = Inbox()
         self._writer = Writer(self._target, self._ledger, self._inbox, stop)
         self._readers: list[SiteReader] = []
@@ -99,9 +102,8 @@ class Relay:
             finally:
                 self._stop.set()
 
-    def _make_room(self, site: str, source: Mapping[str, int]) -> None:
-        for line in self._topics.make_room(site, source):
-            self._say(line)
+    def _make_room(self, site: str, source: Mapping[str, int]) -> dict[str, str]:
+        ids = self._topics.make_room(site, source, self._say)
         deadline = time.monotonic() + _KNOWN_WITHIN_S
         for topic, partitions in source.items():
             name = self._spec.target(site, topic)
@@ -109,6 +111,7 @@ class Relay:
                 if time.monotonic() > deadline or self._stop.wait(0.05):
                     text = f"topic {name!r} does not get its {partitions} partitions"
                     raise UnreachableError(self._door.cluster.name, text)
+        return ids
 
     def _wait(self, error: KafkaError) -> None:
         """The target does not answer: for as long as that takes, unless asked to end."""
@@ -141,6 +144,7 @@ class Relay:
             trouble=writer.trouble,
             sites=tuple(reader.beat() for reader in self._readers),
             halts=self._ledger.halts,
+            renewals=self._ledger.renewals,
         )
 
 

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from confluent_kafka import KafkaError, KafkaException, Message, Producer
+from confluent_kafka import KafkaError, KafkaException, Producer
 
 from millrace.core.coordinates import Part
 from millrace.core.errors import MillraceError, TransientError
 from millrace.core.relay import RelaySpec
 from millrace.core.relay_plan import MESSAGE_BYTES, Verdict, judge
-from millrace.core.relay_positions import encode
+from millrace.core.relay_positions import Mark, Position, encode, fingerprint
 from millrace.core.site import ClientSettings, SiteSpec
 from millrace.edge.errors import Watch, watched
 from millrace.edge.header_bytes import RawHeaders, produce
+from millrace.edge.relay.inbox import Batch
 
-OFFSET_HEADER = "millrace-offset"
-_RAW_OFFSET_HEADER = OFFSET_HEADER.encode()
+# Where a record was at its site: `1234@id`, the offset and the id of its topic.
+ORIGIN_HEADER = "millrace-origin"
+_RAW_ORIGIN_HEADER = ORIGIN_HEADER.encode()
 Header = tuple[str, str | bytes | None]
 _CALL_S = 5.0
 _SETTINGS: ClientSettings = {
@@ -98,30 +100,31 @@ class Target:
         self._producer = self._producers[0]
         self._call(self._producer.begin_transaction)
 
-    def produce(self, site: str, messages: Iterable[Message]) -> dict[Part, int]:
-        """The positions behind them."""
-        last: dict[tuple[str, int], int] = {}
+    def produce(self, batch: Batch) -> dict[Part, Position]:
+        """The positions behind its messages."""
+        last: dict[tuple[str, int], Any] = {}
         names: dict[str, str] = {}
+        origins: dict[str, bytes] = {}
         message: Any  # of those that are no errors nothing is None that the types say might be
-        for message in messages:
-            topic, partition, offset = message.topic(), message.partition(), message.offset()
+        for message in batch.messages:
+            topic, partition = message.topic(), message.partition()
             if topic not in names:
-                names[topic] = self._relay.target(site, topic)
-            last[topic, partition] = offset
-            headers, own = message.headers(), b"%d" % offset
+                names[topic] = self._relay.target(batch.site, topic)
+                origins[topic] = batch.origins[topic].topic_id.encode()
+            last[topic, partition] = message
             self._send(
                 names[topic],
                 message.value(),
                 message.key(),
                 partition,
-                _with_own(headers, own),
+                _with_own(message.headers(), b"%d@%b" % (message.offset(), origins[topic])),
                 message.timestamp()[1],
             )
-        return {Part(site, *place): offset + 1 for place, offset in last.items()}
+        return dict(_behind(batch, message) for message in last.values())
 
-    def note(self, positions: Mapping[Part, int]) -> None:
-        for part, offset in positions.items():
-            key, value = encode(part, offset)
+    def note(self, positions: Mapping[Part, Position]) -> None:
+        for part, position in positions.items():
+            key, value = encode(part, position)
             self._send(self._relay.positions_topic, value, key, 0)
 
     def commit(self) -> None:
@@ -195,5 +198,15 @@ class Target:
 def _with_own(headers: Any, own: bytes) -> list[Header] | RawHeaders:
     """Those of the record, and where it was."""
     if type(headers) is RawHeaders:
-        return RawHeaders([*headers, (_RAW_OFFSET_HEADER, own)])
-    return [(OFFSET_HEADER, own)] if headers is None else [*headers, (OFFSET_HEADER, own)]
+        return RawHeaders([*headers, (_RAW_ORIGIN_HEADER, own)])
+    return [(ORIGIN_HEADER, own)] if headers is None else [*headers, (ORIGIN_HEADER, own)]
+
+
+def _behind(batch: Batch, message: Any) -> tuple[Part, Position]:
+    part = Part(batch.site, message.topic(), message.partition())
+    last = Mark(message.offset(), print_of(message))
+    return part, batch.position(part, last.offset + 1, last)
+
+
+def print_of(message: Any) -> int:
+    return fingerprint(message.key(), message.value(), message.timestamp()[1])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
@@ -14,6 +14,7 @@ from millrace.core.relay_plan import plan_topics
 from millrace.core.site import ClientSettings, SiteSpec
 from millrace.edge.admin import is_conflict
 from millrace.edge.errors import Watch, watched
+from millrace.edge.relay.ids import ask_ids
 
 _TIMEOUT_S = 15.0
 
@@ -27,18 +28,23 @@ class TargetTopics:
         self._admin = AdminClient(watched(settings, self._watch))
         self._lock = threading.Lock()
 
-    def make_room(self, site: str, source: Mapping[str, int]) -> list[str]:
-        """What was done, a line each. `source`: the site's topics with their partitions."""
+    def make_room(
+        self, site: str, source: Mapping[str, int], say: Callable[[str], None]
+    ) -> dict[str, str]:
+        """The ids of the topics at the target, by the site's names. `source`: the site's topics
+        with their partitions. What was done is said, a line each."""
         with self._lock:
             try:
                 there = self._partitions()
-                changes = list(plan_topics(self._relay, site, source, there))
-                for change in changes:
+                for change in plan_topics(self._relay, site, source, there):
                     self._apply(change)
+                    say(str(change))
+                names = {topic: self._relay.target(site, topic) for topic in source}
+                ids = ask_ids(self._admin, names.values())
             except KafkaException as error:
                 self._admin.poll(0)  # until now nobody let the watch hear the reason
                 raise self._watch.explain(error.args[0], site) from error
-        return [str(change) for change in changes]
+        return {topic: ids[name] for topic, name in names.items() if name in ids}
 
     def _partitions(self) -> dict[str, int]:
         metadata = self._admin.list_topics(timeout=_TIMEOUT_S)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from threading import Event
 
@@ -10,6 +11,7 @@ from confluent_kafka import Message
 
 from millrace.core.coordinates import Part
 from millrace.core.relay_plan import refused
+from millrace.core.relay_positions import Mark, Position
 from millrace.edge.relay.inbox import Batch, Inbox
 from millrace.edge.relay.ledger import Ledger
 from millrace.edge.relay.target import AbortedError, Target
@@ -24,7 +26,7 @@ class Writer:
     def __init__(self, target: Target, ledger: Ledger, inbox: Inbox, stop: Event) -> None:
         self._target, self._ledger, self._inbox, self._stop = target, ledger, inbox, stop
         # What follows a refused record must not overtake it.
-        self._refused_at: dict[Part, int] = {}
+        self._refused_at: dict[Part, Position] = {}
         self.trouble = ""
         self.messages = 0
         self.transactions = 0
@@ -34,6 +36,9 @@ class Writer:
         """What waits, or comes within a moment."""
         if batches := self._inbox.take(_WAIT_S):
             self._bring(batches)
+            for batch in batches:
+                if batch.passed:
+                    batch.passed.set()
 
     def _bring(self, batches: Sequence[Batch]) -> None:
         """Until it is committed: nothing is read again for an aborted transaction."""
@@ -55,28 +60,30 @@ class Writer:
 
         A target refuses a batch of records as a whole, so it alone does not say which.
         """
-        records = [(one.site, message) for one in batches for message in one.messages]
+        records = [(one, message) for one in batches for message in one.messages]
         if len(records) == 1:
-            ((site, message),) = records
+            ((batch, message),) = records
             offset = message.offset() or 0
-            part = Part(site, message.topic() or "", message.partition() or 0)
-            self._refused_at[part] = offset
+            part = Part(batch.site, message.topic() or "", message.partition() or 0)
+            self._refused_at[part] = batch.position(part, offset)
             self._ledger.halt(refused(part, offset, reason))
             return
         for half in (records[: len(records) // 2], records[len(records) // 2 :]):
-            self._bring([Batch(site, [message]) for site, message in half])
-        self._bring([Batch(one.site, positions=one.positions) for one in batches])
+            self._bring([replace(one, messages=[message], positions={}) for one, message in half])
+        self._bring([replace(one, messages=[]) for one in batches])
 
     def _commit(self, batches: Sequence[Batch]) -> None:
-        positions = self._news(batches)
-        messages = [(batch.site, self._unhindered(batch.messages, batch.site)) for batch in batches]
-        count = sum(len(ones) for _, ones in messages)
-        if not (count or positions):
+        batches = [self._unhindered(batch) for batch in batches]
+        count = sum(len(batch.messages) for batch in batches)
+        if not (count or self._news(batches)):
             return
         self._target.begin()
-        for site, ones in messages:
-            for part, offset in self._target.produce(site, ones).items():
-                positions[part] = max(offset, positions.get(part, 0))
+        positions: dict[Part, Position] = {}
+        for batch in batches:
+            for part, position in self._target.produce(batch).items():
+                _advance(positions, part, position)
+            for part, position in self._news([batch]).items():
+                _advance(positions, part, position)
         self._target.note(positions)
         self._target.commit()
         self._ledger.advance(positions)
@@ -85,25 +92,49 @@ class Writer:
         self.transactions += 1
         self.last_commit_at = datetime.now(UTC)
 
-    def _news(self, batches: Sequence[Batch]) -> dict[Part, int]:
+    def _news(self, batches: Sequence[Batch]) -> dict[Part, Position]:
         """Where partitions begin, or end without a record of ours; never a step back."""
-        return {
-            part: offset
-            for batch in batches
-            for part, offset in batch.positions.items()
-            if part not in self._refused_at and self._is_ahead(part, offset)
-        }
+        found = {}
+        for batch in batches:
+            for part, offset in batch.positions.items():
+                known = self._ledger.position(part)
+                position = batch.position(part, offset, _last(known, batch, part))
+                if not self._is_refused(part, position) and position.is_ahead_of(known):
+                    found[part] = position
+        return found
 
-    def _is_ahead(self, part: Part, offset: int) -> bool:
-        known = self._ledger.position(part)
-        return known is None or offset > known
-
-    def _unhindered(self, messages: list[Message], site: str) -> list[Message]:
-        if not self._refused_at:
-            return messages
-        return [message for message in messages if not self._waits(message, site)]
-
-    def _waits(self, message: Message, site: str) -> bool:
-        part = Part(site, message.topic() or "", message.partition() or 0)
+    def _is_refused(self, part: Part, position: Position) -> bool:
+        """In this very topic: one that was made anew since begins without it."""
         limit = self._refused_at.get(part)
-        return limit is not None and (message.offset() or 0) >= limit
+        return (
+            limit is not None
+            and limit.topic_id == position.topic_id
+            and position.offset >= limit.offset
+        )
+
+    def _unhindered(self, batch: Batch) -> Batch:
+        if not self._refused_at:
+            return batch
+        kept = [message for message in batch.messages if not self._waits(message, batch)]
+        return replace(batch, messages=kept)
+
+    def _waits(self, message: Message, batch: Batch) -> bool:
+        part = Part(batch.site, message.topic() or "", message.partition() or 0)
+        return self._is_refused(part, batch.position(part, message.offset() or 0))
+
+
+def _advance(positions: dict[Part, Position], part: Part, position: Position) -> None:
+    """The last record stays known where a position goes on without one."""
+    before = positions.get(part)
+    if not position.is_ahead_of(before):
+        return
+    if before and before.topic_id == position.topic_id and before.last:
+        last = position.last
+        newer = last if last and last.offset > before.last.offset else before.last
+        position = position._replace(last=newer)
+    positions[part] = position
+
+
+def _last(known: Position | None, batch: Batch, part: Part) -> Mark | None:
+    is_same = known is not None and known.topic_id == batch.origins[part.topic].topic_id
+    return known.last if known and is_same else None
