@@ -51,8 +51,7 @@ class Lines:
             self._end(found)
         lines = data.split(b"\n")
         begun = lines.pop()
-        for line in lines:
-            self._take(line, found)
+        self._take(lines, found)
         if begun:
             self._go_on(begun, found)
         return found
@@ -71,14 +70,15 @@ class Lines:
             self._passes_over = False
             return
         line, self._begun = bytes(self._begun), bytearray()
-        self._take(line, found)
+        self._take([line], found)
 
-    def _take(self, line: bytes, found: list[bytes | None]) -> None:
-        message = line.removesuffix(b"\r")
-        if len(message) > self._most:
-            found.append(None)
-        elif message:
-            found.append(message)
+    def _take(self, lines: list[bytes], found: list[bytes | None]) -> None:
+        for line in lines:
+            message = line.removesuffix(b"\r")
+            if len(message) > self._most:
+                found.append(None)
+            elif message:
+                found.append(message)
 
 
 class LengthPrefixed:
