@@ -181,7 +181,7 @@ def test_answered_implies_kept_and_kept_once_in_any_sequence_of_refusals(parts, 
 
 
 @pytest.mark.generated
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(
     sizes=st.lists(st.sampled_from([10, 30_000, 100_000]), min_size=1, max_size=8),
     retries=st.integers(1, 3),

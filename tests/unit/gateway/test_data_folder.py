@@ -159,7 +159,7 @@ def test_looks_beside_a_living_writer_cost_it_no_message(tmp_path):
     looking = threading.Thread(target=look)
     looking.start()
     safe = 1
-    while len(counts) < 15:
+    while len(counts) < 8:
         spool.keep(drafts(50))
         safe += 50
     is_over.set()

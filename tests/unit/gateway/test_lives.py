@@ -308,7 +308,7 @@ steps = st.lists(
 
 
 @pytest.mark.generated
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(steps=steps)
 def test_no_two_messages_have_one_identity_in_any_sequence_of_lives(steps):
     with TemporaryDirectory() as text, pytest.MonkeyPatch.context() as patch:

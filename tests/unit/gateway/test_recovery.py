@@ -36,7 +36,7 @@ def read(spool: Spool) -> list[Record]:
 
 
 @pytest.mark.generated
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     safe=groups,
     torn=st.lists(st.sampled_from([0, 60, 3_000]), min_size=1, max_size=5),
