@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from millrace.core.gateway.records import Draft
 from millrace.core.gateway.risk import RISK
 from millrace.core.gateway.spec import GatewaySpec
 from millrace.core.gateway.window import Progress
+from millrace.edge.gateway.data_folder import hold
 from millrace.edge.gateway.left import count_waiting
 from millrace.edge.gateway.progress_file import ProgressFile
 from millrace.edge.gateway.reader import Reader
@@ -83,9 +85,25 @@ def test_a_spool_that_was_closed_is_opened_again(tmp_path):
     Spool(tmp_path, BOUNDS).close()
 
 
-def test_a_gateway_is_refused_the_folder_of_another_before_it_opens_anything(tmp_path):
-    from millrace.edge.gateway.data_folder import hold
+def test_a_full_disk_keeps_nobody_from_holding_a_folder(tmp_path, monkeypatch):
+    def no_room(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
 
+    hold(tmp_path).close()
+    monkeypatch.setattr(os, "pwrite", no_room)
+    held = hold(tmp_path)
+    with pytest.raises(MillraceError, match="works with it"):
+        hold(tmp_path)
+    held.close()
+
+
+def test_a_folder_that_is_none_is_an_error_that_says_so(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(MillraceError, match=r"file: it cannot be written"):
+        hold(tmp_path / "file")
+
+
+def test_a_gateway_is_refused_the_folder_of_another_before_it_opens_anything(tmp_path):
     data = tmp_path / "data"
     held = hold(data)
     file = tmp_path / "gateway.yaml"
