@@ -11,14 +11,15 @@ from millrace.core.silver import COORDINATES
 IDENTITY = ("site", "producer", "epoch")
 
 
-def numbered(bronze: DataFrame) -> DataFrame:
-    """With coordinates, identity and number; others are left out."""
+def numbered(bronze: DataFrame, *more: Column) -> DataFrame:
+    """With coordinates, identity and number; others are left out. `more`: of bronze's columns."""
     rows = bronze.where(f.col("headers").isNotNull()).select(
         *COORDINATES,
         "kafka_time",
         _header(PRODUCER).alias("producer"),
         _number(EPOCH).alias("epoch"),
         _number(SEQUENCE).alias("number"),
+        *more,
     )
     return rows.where("producer IS NOT NULL AND epoch IS NOT NULL AND number >= 0")
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as f
 
 from millrace.core.alarms import Alarm, sequence_alarm
-from millrace.core.continuity import ProducerState, producer_gaps
+from millrace.core.continuity import ProducerState, gaps_between, producer_gaps
 from millrace.core.coordinates import Part
 from millrace.core.ranges import Ranges
 from spark_jobs.coverage import ranges_of, rows_in, words_of
+from spark_jobs.forks import look_for_forks
 from spark_jobs.numbered import IDENTITY, numbered
 from spark_jobs.site_view import SiteView
 
+_PART = ("site", "topic", "partition")
 Producers = tuple[tuple[ProducerState, ...], tuple[Alarm, ...]]
 
 
@@ -24,16 +27,22 @@ def look_at_producers(bronze: DataFrame, sites: list[SiteView], settle_s: float)
     words = words_of({"sent": sent}, {"settled": settled}, keep=["kafka_time"]).persist()
     try:
         found = ranges_of(words, {"sent": "sent", "settled": "settled"})
-        states = _states(found["sent"], _twins(words))
+        twins = _twins(words)
+        forks = look_for_forks(bronze, _words_with_twins(words)) if twins else ()
     finally:
         words.unpersist()
-    return states, _alarms(found["sent"], found["settled"])
+    return _states(found["sent"], twins), (*_alarms(found["sent"], found["settled"]), *forks)
 
 
 def _as_offsets(rows: DataFrame) -> DataFrame:
     """Counted as a partition's offsets are: producer for topic, epoch for partition."""
     offsets = zip((*IDENTITY, "number"), (*Part._fields, "offset"), strict=True)
     return rows.select("kafka_time", *(f.col(name).alias(called) for name, called in offsets))
+
+
+def _words_with_twins(words: DataFrame) -> DataFrame:
+    named = (f.col(name).alias(called) for name, called in zip(_PART, IDENTITY, strict=True))
+    return words.where(f"{rows_in('sent')} > bit_count(sent)").select(*named, "word")
 
 
 def _twins(words: DataFrame) -> dict[Part, int]:
@@ -73,6 +82,19 @@ def _states(sent: Mapping[Part, Ranges], twins: Mapping[Part, int]) -> tuple[Pro
 
 def _alarms(sent: Mapping[Part, Ranges], settled: Mapping[Part, Ranges]) -> tuple[Alarm, ...]:
     gaps = {part: producer_gaps(ranges, settled.get(part, ())) for part, ranges in sent.items()}
-    return tuple(
-        sequence_alarm(*part, missing) for part, missing in sorted(gaps.items()) if missing
-    )
+    alarms = [sequence_alarm(*part, missing) for part, missing in sorted(gaps.items()) if missing]
+    return (*alarms, *_alarms_between_epochs(sent, settled))
+
+
+def _alarms_between_epochs(
+    sent: Mapping[Part, Ranges], settled: Mapping[Part, Ranges]
+) -> Iterator[Alarm]:
+    by_producer: dict[tuple[str, str], dict[int, Ranges]] = defaultdict(dict)
+    are_settled: dict[tuple[str, str], set[int]] = defaultdict(set)
+    for part, ranges in sent.items():
+        by_producer[part.site, part.topic][part.partition] = ranges
+        if settled.get(part):
+            are_settled[part.site, part.topic].add(part.partition)
+    for (site, producer), epochs in sorted(by_producer.items()):
+        for epoch, missing in gaps_between(epochs, are_settled[site, producer]).items():
+            yield sequence_alarm(site, producer, epoch, missing)

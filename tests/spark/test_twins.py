@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as f
 
 from millrace.core.backfill import BackfillSpec
 from millrace.core.continuity import EPOCH, PRODUCER, SEQUENCE
@@ -180,6 +181,19 @@ def test_verify_says_how_many_of_a_producer_came_again(
 ) -> None:
     stream.batch(5, headers=numbered(0, 1, 1, 1, 2))
     bronze = spark.read.format("delta").load(stream.tables.bronze)
-    states, alarms = look_at_producers(bronze, [], 0.0)
+    states, alarms = look_at_producers(bronze.withColumn("value", f.lit(b"same")), [], 0.0)
     assert [(one.producer, one.last, one.twins) for one in states] == [("plant-a/lines/t", 2, 2)]
     assert alarms == ()
+
+
+def test_verify_tells_of_a_number_that_stands_for_two_messages(
+    spark: SparkSession, stream: FakeStream
+) -> None:
+    """As of a gateway whose machine was put back, memory and all."""
+    stream.batch(7, headers=[*numbered(60, 70, 71, 71, 70), *numbered(1, 1, epoch=8)])
+    bronze = spark.read.format("delta").load(stream.tables.bronze)
+    same = f.when(f.col("offset") >= 6, f.lit(b"same")).otherwise(f.col("value"))
+    _, alarms = look_at_producers(bronze.withColumn("value", same), [], 0.0)
+    (alarm,) = alarms
+    assert alarm.name == "forked:plant-a/plant-a/lines/t/7"
+    assert alarm.text.startswith("2 numbers in [70..71] stand for two messages each")

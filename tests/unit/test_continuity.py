@@ -11,6 +11,7 @@ from millrace.core.continuity import (
     ContinuityResult,
     Facts,
     Verdict,
+    gaps_between,
     holes,
     judge,
     part_alarms,
@@ -131,6 +132,18 @@ def test_a_producers_gap_counts_once_what_follows_it_has_settled() -> None:
     assert producer_gaps(sent, ranges((1, 3), (5, 6))) == ranges((4, 4))
     assert producer_gaps(sent, sent) == ranges((4, 4), (7, 8))
     assert producer_gaps(sent, ()) == ()
+
+
+#  an epoch goes on, or begins anew; 7 is missing between the second and the third
+def test_a_gap_between_two_epochs_is_of_the_later_one() -> None:
+    epochs = {10: ranges((3, 5)), 11: ranges((6, 6)), 12: ranges((8, 9)), 13: ranges((1, 2))}
+    assert gaps_between(epochs, {10, 11, 12, 13}) == {12: ranges((7, 7))}
+    assert gaps_between(epochs, {10, 11, 13}) == {}
+
+
+def test_an_epoch_of_a_restored_backup_is_no_gap() -> None:
+    epochs = {10: ranges((1, 90)), 11: ranges((51, 60)), 12: ranges((91, 95))}
+    assert gaps_between(epochs, {10, 11, 12}) == {}
 
 
 def test_a_producers_gap_is_a_named_alarm() -> None:

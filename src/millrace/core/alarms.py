@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from millrace.core.coordinates import Part
 from millrace.core.model import Frozen
-from millrace.core.ranges import Ranges, count, show
+from millrace.core.ranges import Range, Ranges, count, show
 
 
 class Kind(StrEnum):
@@ -19,6 +19,7 @@ class Kind(StrEnum):
     IN_BOTH = "in-both"  # in silver and in quarantine
     ORPHANED = "orphaned"  # in silver or quarantine, not in bronze
     SEQUENCE = "sequence"  # a producer's own numbers have a gap
+    FORKED = "forked"  # a producer gave a number to two messages
 
 
 class Alarm(Frozen):
@@ -43,6 +44,17 @@ def sequence_alarm(site: str, producer: str, epoch: int, gaps: Ranges) -> Alarm:
         subject=f"{site}/{producer}/{epoch}",
         ranges=gaps,
         text=f"{count(gaps)} messages that the producer numbered never came: {show(gaps)}",
+    )
+
+
+def forked_alarm(site: str, producer: str, epoch: int, numbers: int, among: Range) -> Alarm:
+    return Alarm(
+        kind=Kind.FORKED,
+        subject=f"{site}/{producer}/{epoch}",
+        ranges=(among,),
+        text=f"{numbers} numbers in {show((among,))} stand for two messages each: two lives of one"
+        " producer, as after a restored backup or a cloned disk; silver has the first of each,"
+        " quarantine the second (stage 'twin')",
     )
 
 

@@ -8,7 +8,7 @@ topic decides.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
 
@@ -162,6 +162,18 @@ def producer_gaps(sent: Ranges, settled: Ranges) -> Ranges:
     if not settled:
         return ()
     return without((Range(first=sent[0].first, last=settled[-1].last),), sent)
+
+
+def gaps_between(epochs: Mapping[int, Ranges], settled: Collection[int]) -> dict[int, Ranges]:
+    """Numbers below the first of an epoch that came in none before it: a count goes on from one
+    epoch to the next, or begins anew."""
+    gaps: dict[int, Ranges] = {}
+    last: int | None = None
+    for epoch, sent in sorted(epochs.items()):
+        if last is not None and sent[0].first > last + 1 and epoch in settled:
+            gaps[epoch] = (Range(first=last + 1, last=sent[0].first - 1),)
+        last = max(sent[-1].last, last or 0)
+    return gaps
 
 
 def topics_with_empty_offsets(empty: Mapping[Part, Ranges]) -> set[tuple[str, str]]:
