@@ -23,6 +23,7 @@ def main(file: Path) -> None:
         stop=stop_on_signals(),
         publish=lambda _: None,
         on_halt=lambda halt: _say(halt.text),
+        on_renewal=lambda renewal: _say(renewal.text),
         say=_say,
     )
     relay.run()
