@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from millrace.core.maintenance.log import DataFile, TableLog
 from millrace.core.maintenance.packing import is_closed, pack_day
@@ -16,6 +18,8 @@ TODAY = date(2026, 5, 10)
 NOON = datetime(2026, 5, 10, 12, tzinfo=UTC)
 LAST_WEEK = date(2026, 5, 3)
 HOUR_MS = 3_600_000
+# Without a zone, as hypothesis takes them.
+FIRST, LAST = (datetime(year, 1, 1, tzinfo=UTC).replace(tzinfo=None) for year in (1973, 9000))
 
 
 def files(*sizes_mb: float, written: datetime = NOON - timedelta(hours=6)) -> list[DataFile]:
@@ -163,8 +167,29 @@ def test_whole_days_go_when_their_last_row_is_too_old(
     assert sum(action.days for action in actions if action.kind == "expire") == len(gone)
 
 
+@pytest.mark.generated
+@given(
+    ages=st.sets(st.integers(0, 800), min_size=1, max_size=20),
+    keep=st.integers(1, 24 * 500).map(lambda hours: timedelta(hours=hours)),
+    now=st.datetimes(timezones=st.just(UTC), min_value=FIRST, max_value=LAST),
+)
+def test_whatever_the_clock_says_nothing_goes_that_is_as_young_as_the_newest_row_allows(
+    ages: set[int], keep: timedelta, now: datetime
+) -> None:
+    days = {TODAY - timedelta(days=age): files(200) for age in ages}
+    made = plan_table(
+        "bronze", "/t", TableLog(days=days, version=1, checkpoint=0), keep, now, SETTINGS
+    )
+    gone = {day for one in made.actions if one.kind == "expire" for day in days if day < one.before}
+    assert not {day for day in gone if day + keep > max(days)}
+    assert not {
+        day for day in gone if datetime(day.year, day.month, day.day, tzinfo=UTC) + keep > now
+    }
+    assert max(days) not in gone
+
+
 def test_a_day_that_goes_is_not_compacted_first() -> None:
-    assert kinds(plan({LAST_WEEK: files(1, 1)}, keep_days=3)) == ["expire"]
+    assert kinds(plan({LAST_WEEK: files(1, 1), TODAY: []}, keep_days=3)) == ["expire"]
     assert kinds(plan({LAST_WEEK: files(1, 1)}, keep_days=8)) == ["compact"]
 
 

@@ -82,7 +82,7 @@ def plan_table(
     settings: MaintenanceSettings,
 ) -> TablePlan:
     """Days that go need no compaction, and a checkpoint at the end sums up all of it."""
-    first_kept = _first_kept_day(keep, now)
+    first_kept = _first_kept_day(keep, now, log)
     everything = [file for files in log.days.values() for file in files]
     return TablePlan(
         layer=layer,
@@ -99,9 +99,19 @@ def plan_table(
     )
 
 
-def _first_kept_day(keep: timedelta | None, now: datetime) -> date:
-    """Of the days before it even the last moment is too old."""
-    return (now.astimezone(UTC) - keep).date() if keep else date.min
+def _first_kept_day(keep: timedelta | None, now: datetime, log: TableLog) -> date:
+    """Of the days before it even the last moment is too old: by the clock, and by the newest row,
+    for a clock that is ahead would drop what was written a moment ago."""
+    if not keep:
+        return date.min
+    by_clock = (now.astimezone(UTC) - keep).date()
+    return min(by_clock, _days_before(max(log.days), keep)) if log.days else by_clock
+
+
+def _days_before(newest: date, keep: timedelta) -> date:
+    """A part of a day counts as a whole one. Before the calendar's first day is none."""
+    days = -(-keep // timedelta(days=1))
+    return date.fromordinal(max(1, newest.toordinal() - days))
 
 
 def _expire(log: TableLog, keep: timedelta | None, first_kept: date) -> list[Expire]:
