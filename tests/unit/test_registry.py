@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from millrace.core.errors import MillraceError
+from millrace.core.layout import Layout
 from millrace.core.registry import (
     OutOfStepError,
     Registry,
@@ -20,7 +22,7 @@ from millrace.core.registry import (
     subject_of,
     topic_of,
 )
-from millrace.local.registry import NotInstalledError, prepare_registry
+from millrace.local.registry import NotInstalledError, keep, prepare_registry
 from millrace.settings import Settings
 
 PASSWORDS = {User.ADMIN: "one", User.PUBLISHER: "two", User.READER: "three"}
@@ -100,3 +102,11 @@ def test_the_choice_is_remembered_until_the_other_is_made(settings):
 def test_a_registry_that_is_not_installed_says_what_installs_it(settings):
     with pytest.raises(NotInstalledError, match="make up REGISTRY=1"):
         prepare_registry(settings.layout, Registry(port=1))
+
+
+@pytest.mark.parametrize("topic", ["x/../../y", "../y", "/etc/y", "a b", "", "t\n", "t\0"])
+def test_a_subject_that_would_be_a_path_becomes_no_file(tmp_path, topic):
+    layout = Layout(tmp_path)
+    with pytest.raises(MillraceError, match="is no name of a topic"):
+        keep(layout, 7, topic, "{}")
+    assert list(tmp_path.rglob("*")) == []
