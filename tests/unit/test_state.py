@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import stat
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -7,7 +8,7 @@ from pathlib import Path
 
 from millrace.core.heartbeat import Heartbeat, Phase
 from millrace.state import generations
-from millrace.state.files import write_atomic
+from millrace.state.files import write_atomic, write_new
 from millrace.state.mailbox import Mailbox
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -73,3 +74,19 @@ def test_starts_are_kept_in_order_and_bounded(tmp_path: Path) -> None:
     for number in range(1, 103):
         box.add_start(number, NOW, "exit 137", failure=True)
     assert [start.generation for start in box.read_starts()] == list(range(3, 103))
+
+
+def test_a_new_name_is_safe_on_disk_when_the_write_returns(tmp_path, monkeypatch):
+    """First what is in the file, then the folder that names it."""
+    synced: list[Path] = []
+    sync = os.fsync
+
+    def fsync(handle: int) -> None:
+        synced.append(Path(f"/proc/self/fd/{handle}").readlink())
+        sync(handle)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    write_atomic(tmp_path / "a", "text")
+    assert write_new(tmp_path / "b", "text")
+    assert [path.parent if path != tmp_path else path for path in synced] == [tmp_path] * 4
+    assert [path == tmp_path for path in synced] == [False, True, False, True]

@@ -12,6 +12,7 @@ from pathlib import Path
 def write_atomic(path: Path, text: str | bytes, mode: int = 0o600) -> None:
     with _draft(path, text, mode) as draft:
         draft.replace(path)
+        sync_folder(path.parent)
 
 
 def write_new(path: Path, text: str, mode: int = 0o600) -> bool:
@@ -21,7 +22,17 @@ def write_new(path: Path, text: str, mode: int = 0o600) -> bool:
             path.hardlink_to(draft)
         except FileExistsError:
             return False
+        sync_folder(path.parent)
     return True
+
+
+def sync_folder(folder: Path) -> None:
+    """A name that was given or taken in it is safe on disk, also after a power cut."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 @contextmanager
