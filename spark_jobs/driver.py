@@ -18,7 +18,7 @@ from millrace.core.job import JobSpec, SiteInput
 from millrace.core.standing import end_of_all
 from millrace.state.checkpoint import Checkpoint
 from millrace.state.objects import objects_at
-from millrace.state.twin_files import TwinFiles
+from millrace.state.twin_files import TwinFiles, TwinMemory
 from spark_jobs.jvm import Jvm
 from spark_jobs.pulse import Pulse
 from spark_jobs.refined_tables import ensure_refined_tables
@@ -27,7 +27,7 @@ from spark_jobs.sink import BatchSink, Fence
 from spark_jobs.site_query import SiteQuery
 from spark_jobs.source import beginning, pace, read_site
 from spark_jobs.stopping import StopRequest
-from spark_jobs.twins import TwinMemory, lately_seen
+from spark_jobs.twins import lately_seen
 from spark_jobs.watch import SiteWatch
 
 log = logging.getLogger(__name__)
@@ -123,6 +123,7 @@ def _site_query(
         twins=memory,
         tally=watch.tally,
         by_delta=job.engine.parts.writer == "delta",
+        sites=len(job.inputs),
     )
 
     def begin() -> StreamingQuery:

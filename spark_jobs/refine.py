@@ -14,7 +14,7 @@ from millrace.core.columns import Column as Declared
 from millrace.core.engine import Tables
 from millrace.core.record_time import EARLIEST, LATEST
 from millrace.core.refine import RefineSpec, Rule
-from millrace.core.tally import STAGES, rule_key, stage_key
+from millrace.core.tally import OLDEST_MS, STAGES, rule_key, stage_key
 from spark_jobs.append import Output
 from spark_jobs.java import java_column, jvm
 from spark_jobs.twins import TWIN
@@ -72,7 +72,8 @@ def count_verdicts(judged: DataFrame, spec: RefineSpec) -> dict[str, int]:
 def _verdict_counts(spec: RefineSpec) -> list[Column]:
     stages = {stage_key(stage): f.col(_STAGE) == stage for stage in STAGES}
     rules = {rule_key(rule.id): _bit(_BROKEN, n) for n, rule in enumerate(spec.rules)}
-    return [f.count(f.when(found, 1)).alias(key) for key, found in (stages | rules).items()]
+    counts = [f.count(f.when(found, 1)).alias(key) for key, found in (stages | rules).items()]
+    return [f.min(f.unix_millis("kafka_time")).alias(OLDEST_MS), *counts]
 
 
 def outputs(tables: Tables, spec: RefineSpec) -> tuple[Output, Output, Output]:

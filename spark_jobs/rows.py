@@ -23,6 +23,7 @@ def bronze_rows(records: DataFrame, site: str) -> DataFrame:
     values: dict[str, Column] = {
         "site": f.lit(site),
         "kafka_time": f.col("timestamp"),
+        # When the batch was planned, the same for all its rows; readable they are when it is done.
         "ingested_at": Column(jvm(records.sparkSession).millrace.refine.Moment.now()),
         # The broker's day: the same for a record however often and whenever it is read.
         "day": utc_day("timestamp"),

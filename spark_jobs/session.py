@@ -114,6 +114,8 @@ _SMALL_BATCHES = {
     # Hadoop's own forks a process for every file it makes: see jvm/src/millrace/fs.
     "spark.hadoop.fs.file.impl": "millrace.fs.LocalFs",
     "spark.hadoop.fs.AbstractFileSystem.file.impl": "millrace.fs.LocalContext",
+    # A pool for each site: the next free core is the site's that has fewest.
+    "spark.scheduler.mode": "FAIR",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.debug.maxToStringFields": "1000",
     "spark.sql.adaptive.enabled": "false",

@@ -7,43 +7,24 @@ crash goes on where it was interrupted, with the rows that bronze has.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
-from millrace.core import bronze
-from millrace.core.coordinates import in_ranges
 from millrace.core.engine import Tables
+from millrace.core.one_batch import carry
 from millrace.core.refine import RefineSpec
-from millrace.core.silver import COORDINATES
+from millrace.core.sharing import task_count
 from millrace.core.span import Span
 from millrace.core.store import Bucket
-from millrace.core.tally import Tally
+from millrace.core.tally import OLDEST_MS, Tally
 from millrace.state.checkpoint import Checkpoint
 from millrace.state.generations import latest
-from spark_jobs.append import (
-    Batch,
-    Output,
-    append_by_delta,
-    append_once,
-    holds,
-    while_tables_change,
-    write,
-)
-from spark_jobs.refine import (
-    count_verdicts,
-    outputs,
-    refine,
-    refused_rows,
-    silver_rows,
-    with_verdicts,
-)
-from spark_jobs.rows import bronze_rows
-from spark_jobs.twins import TwinMemory, Twins, in_order, seen_in
-
-_CORES = 2
-_ROWS_WORTH_A_FILE = 50_000
+from millrace.state.twin_files import TwinMemory
+from spark_jobs.append import Batch, while_tables_change
+from spark_jobs.site_batch import RawBatch, RefinedBatch
 
 
 class FencedError(Exception):
@@ -75,71 +56,36 @@ class BatchSink:
     fence: Fence
     twins: TwinMemory
     tally: Tally = field(default_factory=Tally)
+    # Of the job, which share its cores.
+    sites: int = 1
     # By Delta's own writer alone, table after table, each from the rows that bronze has by then.
     by_delta: bool = False
 
     def __call__(self, records: DataFrame, batch_id: int) -> None:
+        # Each site has its turn, however much waits at another; Spark asks the thread for its pool.
+        records.sparkSession.sparkContext.setLocalProperty("spark.scheduler.pool", self.site)
         while_tables_change(lambda: self._once(records, batch_id))
 
     def _once(self, records: DataFrame, batch_id: int) -> None:
         self.fence.check()
         batch = Batch(self.checkpoint.query_id(), batch_id)
         span = self._span(batch_id)
-        if self.by_delta:
-            rows = bronze_rows(records, self.site).coalesce(_file_count(span))
-            append_by_delta(rows, self.tables.bronze, batch)
-        elif not holds(records.sparkSession, self.tables.bronze, batch):
-            self._write(bronze_rows(records, self.site), span, batch)
-            return
+        slots = records.sparkSession.sparkContext.defaultParallelism
+        tasks = task_count(span.rows(), len(span.ranges()), slots, self.sites)
+        raw = (records, tasks, span, batch, self.tables, self.by_delta)
         if self.refine:
-            held = read_span(records.sparkSession, self.tables.bronze, span)
-            self._go_on(held, self.refine, span, batch)
+            work = RefinedBatch(*raw, self.refine, self.twins, self.tell)
+            carry(work, apart=self.by_delta)
+        else:
+            RawBatch(*raw).append_raw()
 
-    def _write(self, rows: DataFrame, span: Span, batch: Batch) -> None:
-        files = _file_count(span)
-        if self.refine is None:
-            names = [name for name, _ in bronze.COLUMNS]
-            written = write(rows.coalesce(files), [Output(self.tables.bronze, names, names)])
-            written.commit(self.tables.bronze, batch)
-            return
-        twins = Twins(rows.sparkSession, self.twins.before(batch.number, span))
-        judged = with_verdicts(refine(twins.marked(rows), self.refine), self.refine)
-        # Not sooner: it would part the compiled code in two, with a copy of each row between.
-        written = write(judged.coalesce(files), outputs(self.tables, self.refine))
-        written.commit(self.tables.bronze, batch)
-        written.commit(self.tables.silver, batch)
-        if written.rows(self.tables.quarantine):
-            written.commit(self.tables.quarantine, batch)
-        self.twins.keep(batch.number, twins.seen())
-        self.tally.add(written.observed())
-
-    def _go_on(self, held: DataFrame, spec: RefineSpec, span: Span, batch: Batch) -> None:
-        rows, before = in_order(held), self.twins.before(batch.number, span)
-
-        def marked() -> DataFrame:
-            return Twins(rows.sparkSession, before).marked(rows)
-
-        append = append_by_delta if self.by_delta else append_once
-        append(silver_rows(refine(marked(), spec), spec), self.tables.silver, batch)
-        append(self._left_over(marked(), spec, span), self.tables.quarantine, batch)
-        self.twins.keep(batch.number, seen_in(rows, before))
-        self.tally.add(count_verdicts(refine(marked(), spec), spec))
-
-    def _left_over(self, marked: DataFrame, spec: RefineSpec, span: Span) -> DataFrame:
-        """What silver did not take, whatever the rules say today."""
-        silver = read_span(marked.sparkSession, self.tables.silver, span).select(*COORDINATES)
-        left = marked.join(silver, [*COORDINATES], "left_anti")
-        return refused_rows(refine(left, spec), spec)
+    def tell(self, found: dict[str, int]) -> None:
+        """What was found in a batch that is in all tables."""
+        oldest_ms = found.pop(OLDEST_MS, None)
+        self.tally.add(found)
+        if oldest_ms is not None:
+            self.tally.on_readable(time.time() - oldest_ms / 1000)
 
     def _span(self, batch_id: int) -> Span:
         begin, end = self.checkpoint.offsets(batch_id - 1), self.checkpoint.offsets(batch_id)
         return Span(self.site, begin, end)
-
-
-def read_span(spark: SparkSession, table: str, span: Span) -> DataFrame:
-    return spark.read.format("delta").load(table).where(in_ranges(span.ranges()))
-
-
-def _file_count(span: Span) -> int:
-    rows = span.rows()
-    return _CORES if rows is None or rows > _ROWS_WORTH_A_FILE else 1

@@ -9,6 +9,7 @@ from pyspark.sql import functions as f
 from millrace.core.errors import TransientError
 from millrace.core.job import JobSpec, SiteInput
 from millrace.core.lag import Partition, start_after
+from millrace.core.sharing import prefetch_bytes, rows_per_batch
 from spark_jobs.broker import Broker
 from spark_jobs.session import READER
 
@@ -26,7 +27,8 @@ def read_site(spark: SparkSession, job: JobSpec, site: SiteInput, begin: str) ->
         **whole_records(job.pipeline, site),
         "subscribe": ",".join(site.topics),
         "startingOffsets": begin,
-        "maxOffsetsPerTrigger": str(job.rows_per_batch),
+        "maxOffsetsPerTrigger": str(rows_per_batch(job.rows_per_batch, len(job.inputs))),
+        "prefetchBytes": str(prefetch_bytes(len(job.inputs))),
         "paceMs": str(int(job.trigger_s * 1000)),
     }
     return spark.readStream.format(reader_of(spark)).options(**options).load()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from py4j.java_gateway import JavaObject
@@ -16,7 +14,6 @@ from millrace.core.ranges import Ranges
 from millrace.core.silver import COORDINATES
 from millrace.core.span import Span
 from millrace.core.twins import Seen, joined_seen, pairs_of, seen_of_pairs
-from millrace.state.twin_files import TwinFiles
 from spark_jobs.java import java_column, java_session, jvm
 from spark_jobs.numbered import IDENTITY, numbered
 
@@ -38,29 +35,9 @@ class Twins:
         """Up to and with the rows that were marked, once they went into a table."""
         return joined_seen(self._before, seen_of_pairs(json.loads(self._java.seen())))
 
-
-@dataclass
-class TwinMemory:
-    """What a site's query saw, from batch to batch and over restarts."""
-
-    files: TwinFiles
-    # Where nothing is kept, as with the first batch of a checkpoint: what came before that batch.
-    begin: Callable[[Span], Seen] = lambda _: {}
-    _latest: tuple[int, Seen] | None = None
-
-    def before(self, batch: int, span: Span) -> Seen:
-        """Kept before the batch is in any table, so that its repetition begins with the same."""
-        if self._latest and self._latest[0] == batch - 1:
-            return self._latest[1]
-        kept = self.files.after(batch - 1)
-        if kept is None:
-            kept = self.begin(span)
-            self.keep(batch - 1, kept)
-        return kept
-
-    def keep(self, batch: int, seen: Seen) -> None:
-        self.files.keep(batch, seen)
-        self._latest = (batch, seen)
+    def are_at_odds(self) -> bool:
+        """Whether two tasks took the same number of a sender for the first of it."""
+        return bool(self._java.areAtOdds())
 
 
 def seen_in(rows: DataFrame, before: Seen) -> dict[str, Ranges]:
@@ -83,10 +60,9 @@ def lately_seen(spark: SparkSession, bronze: str, span: Span) -> dict[str, Range
     return seen_in(its.where(f"NOT {from_on(span.site, span.start())}"), {})
 
 
-def in_order(rows: DataFrame) -> DataFrame:
-    """As a stream has them: those of a partition in one task, one behind the other."""
-    part = ["topic", "partition"]
-    return rows.repartition(*part).sortWithinPartitions(*part, "offset")
+def in_one_task(rows: DataFrame) -> DataFrame:
+    """As a stream has them: those of a partition one behind the other, and all in one task."""
+    return rows.coalesce(1).sortWithinPartitions("topic", "partition", "offset")
 
 
 def marked_among(rows: DataFrame, bronze: DataFrame) -> DataFrame:

@@ -99,6 +99,7 @@ class SiteWatch:
             partitions=measure(self._positions, self._bounds, oldest, newest),
             refused=self.tally.refused(),
             broken=self.tally.broken(),
+            readable_after_s=self.tally.readable_after_s,
         )
 
     def _advance(self, positions: dict[Partition, int]) -> None:

@@ -15,14 +15,13 @@ from millrace.core.refine import RefineSpec
 from millrace.state.checkpoint import Checkpoint
 from millrace.state.generations import claim
 from millrace.state.objects import FolderObjects
-from millrace.state.twin_files import TwinFiles
+from millrace.state.twin_files import TwinFiles, TwinMemory
 from spark_jobs.append import Batch, append_once
 from spark_jobs.refine import quarantine_rows, refine, silver_rows
 from spark_jobs.refined_tables import ensure_refined_tables
 from spark_jobs.session import build_session
 from spark_jobs.sink import BatchSink, Fence
 from spark_jobs.source import read_site
-from spark_jobs.twins import TwinMemory
 
 
 def run(job: JobSpec) -> None:

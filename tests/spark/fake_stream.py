@@ -20,10 +20,10 @@ from millrace.core.job import SiteInput
 from millrace.core.refine import RefineSpec, Rule
 from millrace.state.checkpoint import Checkpoint
 from millrace.state.objects import FolderObjects
-from millrace.state.twin_files import TwinFiles
+from millrace.state.twin_files import TwinFiles, TwinMemory
 from spark_jobs.refined_tables import ensure_refined_tables
 from spark_jobs.sink import BatchSink, Fence
-from spark_jobs.twins import TwinMemory, lately_seen
+from spark_jobs.twins import lately_seen
 
 RECORDS = (
     "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp,"
@@ -52,7 +52,7 @@ class FakeStream:
     _stopped: threading.Event = field(default_factory=threading.Event)
 
     def __post_init__(self) -> None:
-        self._write("metadata", json.dumps({"id": "the-stream"}))
+        self.write("metadata", json.dumps({"id": "the-stream"}))
         (self.home / "generations").mkdir()
         (self.home / "generations" / "1").touch()
         create = DeltaTable.create(self.spark).location(self.tables.bronze)
@@ -87,12 +87,12 @@ class FakeStream:
             for n, own in zip_longest(range(self.end, self.end + rows), headers)
         ]
         self.end += rows
-        self._write(f"offsets/{self.batches}", f'v1\n{{}}\n{{"t": {{"0": {self.end}}}}}')
+        self.write(f"offsets/{self.batches}", f'v1\n{{}}\n{{"t": {{"0": {self.end}}}}}')
         # As of a Kafka partition: one task meets them all.
         rows = self.spark.createDataFrame(records, RECORDS).coalesce(1)
         self.sink()(rows, self.batches)
         if commit:
-            self._write(f"commits/{self.batches}", "v1\n{}")
+            self.write(f"commits/{self.batches}", "v1\n{}")
         self.batches += 1
 
     def sink(self) -> BatchSink:
@@ -119,7 +119,7 @@ class FakeStream:
         while not self._stopped.is_set():
             self.batch(20)
 
-    def _write(self, name: str, text: str) -> None:
+    def write(self, name: str, text: str) -> None:
         file = Path(self.checkpoint) / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)

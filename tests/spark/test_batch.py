@@ -17,12 +17,11 @@ from millrace.core.engine import Tables
 from millrace.core.refine import RefineSpec, Rule
 from millrace.state.checkpoint import Checkpoint
 from millrace.state.objects import FolderObjects
-from millrace.state.twin_files import TwinFiles
-from spark_jobs import sink
+from millrace.state.twin_files import TwinFiles, TwinMemory
+from spark_jobs import site_batch
 from spark_jobs.append import Batch, Written, append_by_delta
 from spark_jobs.refined_tables import ensure_refined_tables
 from spark_jobs.sink import BatchSink, Fence
-from spark_jobs.twins import TwinMemory
 from tests.spark.test_sink import RECORDS, make_empty
 
 NOON = datetime(2026, 11, 18, 12, tzinfo=UTC)
@@ -77,7 +76,7 @@ def crash_at(monkeypatch: pytest.MonkeyPatch, table: str) -> None:
         append_by_delta(rows, to, batch)
 
     monkeypatch.setattr(Written, "commit", crash)
-    monkeypatch.setattr(sink, "append_by_delta", crash_by_delta)
+    monkeypatch.setattr(site_batch, "append_by_delta", crash_by_delta)
 
 
 def contents(spark: SparkSession, tables: Tables) -> Where:

@@ -11,5 +11,14 @@ def test_batches_add_up_by_stage_and_by_rule() -> None:
     assert tally.broken() == {"hot": 5}
 
 
+def test_how_long_the_last_batch_took_is_known_once_there_was_one() -> None:
+    tally = Tally()
+    assert tally.readable_after_s is None
+    tally.on_readable(2.34567)
+    assert tally.readable_after_s == 2.346
+    tally.on_readable(-5)
+    assert tally.readable_after_s == 0, "a broker's clock ahead of ours"
+
+
 def test_nothing_found_is_nothing_to_tell() -> None:
     assert (Tally().refused(), Tally().broken()) == ({}, {})

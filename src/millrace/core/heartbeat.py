@@ -62,6 +62,8 @@ class SiteBeat(Frozen):
     partitions: tuple[PartitionLag, ...]
     # Why it was halted while the other sites go on; empty while it is not.
     halted: str = ""
+    # From the broker's time of the last batch's oldest message until all tables had the batch.
+    readable_after_s: float | None = None
     # Since the job began: rows in quarantine by stage, and rows against each rule.
     refused: dict[str, int] = Field(default_factory=dict)
     broken: dict[str, int] = Field(default_factory=dict)
@@ -99,6 +101,12 @@ class Heartbeat(Frozen):
     def last_batch_at(self) -> datetime | None:
         """As the checkpoints remember it: it may be a former generation's."""
         return max((s.last_batch_at for s in self.sites if s.last_batch_at), default=None)
+
+    @property
+    def readable_after_s(self) -> float | None:
+        """Of the site that took longest with its last batch."""
+        known = [s.readable_after_s for s in self.sites if s.readable_after_s is not None]
+        return max(known, default=None)
 
     @property
     def halts(self) -> dict[str, str]:

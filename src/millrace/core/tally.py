@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Mapping
 
 STAGES = ("time", "twin", "decode", "type", "rule")
+# Of the batch's oldest row, when its broker took it.
+OLDEST_MS = "oldest"
 _STAGE, _RULE = "stage ", "rule "
 
 
@@ -22,9 +24,15 @@ class Tally:
 
     def __init__(self) -> None:
         self._found: Counter[str] = Counter()
+        # How long the oldest row of the last batch was on its way from the broker into all tables;
+        # None before the first.
+        self.readable_after_s: float | None = None
 
     def add(self, batch: Mapping[str, int]) -> None:
         self._found = self._found + Counter(batch)
+
+    def on_readable(self, after_s: float) -> None:
+        self.readable_after_s = round(max(0.0, after_s), 3)
 
     def refused(self) -> dict[str, int]:
         """Rows in quarantine, by the stage that refused them."""

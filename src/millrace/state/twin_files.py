@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from millrace.core.ranges import Ranges
+from millrace.core.span import Span
 from millrace.core.twins import Seen, pairs_of, seen_of_pairs
 from millrace.state.objects import Objects
 
@@ -26,6 +28,31 @@ class TwinFiles:
     def keep(self, batch: int, seen: Seen) -> None:
         text = json.dumps({"batch": batch, "seen": pairs_of(seen)}, separators=(",", ":"))
         self.files.put(_name(batch), text)
+
+
+@dataclass
+class TwinMemory:
+    """What a site's query saw, from batch to batch and over restarts."""
+
+    files: TwinFiles
+    # Where nothing is kept, as with the first batch of a checkpoint: what came before that batch.
+    begin: Callable[[Span], Seen] = lambda _: {}
+    _latest: tuple[int, Seen] | None = None
+
+    def before(self, batch: int, span: Span) -> Seen:
+        """Kept before the batch is in any table, so that its repetition begins with the same."""
+        if self._latest and self._latest[0] == batch - 1:
+            return self._latest[1]
+        kept = self.files.after(batch - 1)
+        if kept is not None:
+            return kept
+        first = self.begin(span)
+        self.keep(batch - 1, first)
+        return first
+
+    def keep(self, batch: int, seen: Seen) -> None:
+        self.files.keep(batch, seen)
+        self._latest = (batch, seen)
 
 
 def _name(batch: int) -> str:

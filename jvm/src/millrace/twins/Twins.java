@@ -72,6 +72,11 @@ public final class Twins implements Serializable {
     return JSON.writeValueAsString(pairs);
   }
 
+  /** Whether two tasks took the same number of a sender for the first of it. */
+  public boolean areAtOdds() {
+    return seen.isDoubled();
+  }
+
   private void turnTo(Sender sender) {
     String name = sender.name();
     latestBefore = before.getOrDefault(name, Pairs.NONE);
