@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from confluent_kafka import TopicPartition
+from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 from deltalake import DeltaTable
 
@@ -169,3 +169,22 @@ def test_a_missing_secret_ends_the_job_which_says_so(new_driver: NewDriver, tmp_
     driver = new_driver("no-secret")
     move_secret(driver, tmp_path / "gone.properties")
     assert "secret is missing" in last_words(driver)
+
+
+def test_five_hundred_partitions_fit_into_a_small_job(
+    site: RunningSite, new_driver: NewDriver
+) -> None:
+    driver = new_driver("wide")
+    site.add_topic("wide", partitions=500)
+    change_input(driver, topics=("wide",))
+    producer = Producer({**site.settings("app"), "linger.ms": 50})
+    for number in range(2_000):
+        producer.produce("wide", bytes(1_000), partition=number % 500)
+    assert producer.flush(60) == 0
+    driver.start()
+    wait_until(lambda: row_count(driver) == 2_000, START_TIMEOUT_S)
+    site.produce("app", "wide", records(10))
+    wait_until(lambda: row_count(driver) == 2_010, 60)
+    assert driver.is_running()
+    assert driver.job.engine.memory == "768m"
+    assert driver.stop() == 0

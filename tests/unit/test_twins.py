@@ -7,7 +7,15 @@ from pathlib import Path
 import pytest
 
 from millrace.core.ranges import Range
-from millrace.core.twins import MOST_RANGES, Seen, joined_seen, pairs_of, seen_of_pairs
+from millrace.core.twins import (
+    MOST_RANGES,
+    MOST_RANGES_IN_ALL,
+    MOST_SENDERS,
+    Seen,
+    joined_seen,
+    pairs_of,
+    seen_of_pairs,
+)
 from millrace.state.objects import FolderObjects
 from millrace.state.twin_files import TwinFiles
 
@@ -42,8 +50,26 @@ def test_a_batch_that_brings_nothing_of_a_producer_forgets_nothing_of_it() -> No
 
 def test_the_oldest_ranges_are_forgotten_first() -> None:
     singles = seen(*(bound for n in range(0, 2 * MOST_RANGES + 2, 2) for bound in (n, n)))
-    kept = joined_seen(singles, {})[GATEWAY]
+    kept = joined_seen({}, singles)[GATEWAY]
     assert (len(kept), kept[0].first) == (MOST_RANGES, 2)
+
+
+def test_senders_that_were_quiet_longest_are_forgotten_first() -> None:
+    once = {f"{n} plant-a/lines/t": seen(0, n)[GATEWAY] for n in range(3 * MOST_SENDERS)}
+    first = joined_seen({}, once)
+    assert list(first) == sorted(once)[-MOST_SENDERS:]
+    oldest, second = list(first)[:2]
+    kept = joined_seen(first, {oldest: seen(0, 9)[GATEWAY], "new": seen(1, 1)[GATEWAY]})
+    assert len(kept) == MOST_SENDERS
+    assert list(kept)[-2:] == sorted([oldest, "new"])
+    assert second not in kept
+
+
+def test_what_is_kept_of_all_senders_together_is_bounded() -> None:
+    holes = seen(*(bound for n in range(0, 2 * MOST_RANGES, 2) for bound in (n, n)))[GATEWAY]
+    kept = joined_seen({}, {str(number): holes for number in range(8)})
+    assert sum(map(len, kept.values())) <= MOST_RANGES_IN_ALL
+    assert list(kept) == ["3", "4", "5", "6", "7"]
 
 
 def test_pairs_tell_ranges_and_back() -> None:

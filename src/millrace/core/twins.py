@@ -14,17 +14,35 @@ from millrace.core.ranges import Range, Ranges, joined
 # More than this of one producer's ranges is forgotten from the oldest on: only a twin that comes
 # behind so many holes would pass for a message of its own.
 MOST_RANGES = 10_000
+# Beyond so many senders, or ranges of all of them, those are forgotten that have sent nothing for
+# the longest: a twin of theirs would pass. All that is kept goes to each task of each batch.
+MOST_SENDERS = 10_000
+MOST_RANGES_IN_ALL = 50_000
 
 # By producer and epoch, as jvm/src/millrace/twins names them.
 Seen = Mapping[str, Ranges]
 
 
 def joined_seen(before: Seen, batch: Seen) -> dict[str, Ranges]:
-    """What was seen after a batch."""
-    return {
-        sender: joined([*before.get(sender, ()), *batch.get(sender, ())])[-MOST_RANGES:]
-        for sender in sorted({*before, *batch})
+    """What was seen after a batch; the senders that sent last are the last."""
+    resting = {sender: ranges for sender, ranges in before.items() if sender not in batch}
+    heard = {
+        sender: joined([*before.get(sender, ()), *batch[sender]])[-MOST_RANGES:]
+        for sender in sorted(batch)
     }
+    return bounded(resting | heard)
+
+
+def bounded(seen: Seen) -> dict[str, Ranges]:
+    """As many of the last senders as there is room for."""
+    kept: list[str] = []
+    room = MOST_RANGES_IN_ALL
+    for sender in reversed(list(seen)):
+        room -= len(seen[sender])
+        if room < 0 or len(kept) == MOST_SENDERS:
+            break
+        kept.append(sender)
+    return {sender: seen[sender] for sender in reversed(kept)}
 
 
 def pairs_of(seen: Seen) -> dict[str, list[int]]:

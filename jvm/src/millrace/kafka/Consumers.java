@@ -9,9 +9,15 @@ import org.apache.commons.pool2.impl.GenericKeyedObjectPool;
 import org.apache.commons.pool2.impl.GenericKeyedObjectPoolConfig;
 import org.apache.kafka.common.TopicPartition;
 
-/** Consumers that stay connected from batch to batch. */
+/**
+ * Consumers that stay connected from batch to batch: so many in a JVM. Beyond them those that were
+ * idle longest are closed, and their partitions are connected to anew with the next batch.
+ */
 final class Consumers {
+  private static final int MOST = 512;
   private static final Duration IDLE_FOR = Duration.ofMinutes(5);
+  // Each task holds one at a time, so there are as many in use as cores.
+  private static final Duration PATIENCE = Duration.ofMinutes(1);
   private static final GenericKeyedObjectPool<Key, OpenPartition> POOL =
       new GenericKeyedObjectPool<>(new Factory(), config());
 
@@ -45,6 +51,8 @@ final class Consumers {
     GenericKeyedObjectPoolConfig<OpenPartition> config = new GenericKeyedObjectPoolConfig<>();
     config.setMaxIdlePerKey(1);
     config.setMaxTotalPerKey(-1);
+    config.setMaxTotal(MOST);
+    config.setMaxWait(PATIENCE);
     config.setMinEvictableIdleDuration(IDLE_FOR);
     config.setTimeBetweenEvictionRuns(IDLE_FOR.dividedBy(5));
     config.setJmxEnabled(false);

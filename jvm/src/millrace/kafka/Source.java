@@ -25,6 +25,8 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
  * fetch's megabytes, so that they and the broker take turns; and they copy each record once more.
  */
 public final class Source implements TableProvider {
+  private static final long PREFETCH_BYTES = 64 << 20;
+
   private final KafkaSourceProvider spark = new KafkaSourceProvider();
 
   @Override
@@ -60,7 +62,8 @@ public final class Source implements TableProvider {
 
     @Override
     public ScanBuilder newScanBuilder(CaseInsensitiveStringMap options) {
-      return () -> new Records(spark.newScanBuilder(options).build(), pace(options));
+      return () ->
+          new Records(spark.newScanBuilder(options).build(), pace(options), prefetch(options));
     }
   }
 
@@ -68,7 +71,11 @@ public final class Source implements TableProvider {
     return Duration.ofMillis(options.getLong("paceMs", 0));
   }
 
-  private record Records(Scan spark, Duration pace) implements Scan {
+  private static long prefetch(CaseInsensitiveStringMap options) {
+    return options.getLong("prefetchBytes", PREFETCH_BYTES);
+  }
+
+  private record Records(Scan spark, Duration pace, long prefetch) implements Scan {
     @Override
     public StructType readSchema() {
       return spark.readSchema();
@@ -76,16 +83,16 @@ public final class Source implements TableProvider {
 
     @Override
     public Batch toBatch() {
-      return new Once(spark.toBatch());
+      return new Once(spark.toBatch(), prefetch);
     }
 
     @Override
     public MicroBatchStream toMicroBatchStream(String checkpoint) {
-      return new Stream(spark.toMicroBatchStream(checkpoint), pace);
+      return new Stream(spark.toMicroBatchStream(checkpoint), pace, prefetch);
     }
   }
 
-  private record Once(Batch spark) implements Batch {
+  private record Once(Batch spark, long prefetch) implements Batch {
     @Override
     public InputPartition[] planInputPartitions() {
       return spark.planInputPartitions();
@@ -93,7 +100,7 @@ public final class Source implements TableProvider {
 
     @Override
     public PartitionReaderFactory createReaderFactory() {
-      return new SpanReaders();
+      return new SpanReaders(Prefetch.each(prefetch, planInputPartitions().length, Long.MAX_VALUE));
     }
   }
 }

@@ -15,10 +15,13 @@ final class SpanReader implements PartitionReader<InternalRow> {
   private final RecordRow row;
   private final OpenPartition open;
   private boolean isSound = true;
+  private boolean isClosed;
 
-  SpanReader(KafkaBatchInputPartition span) {
+  SpanReader(KafkaBatchInputPartition span, long fetchBytes) {
     KafkaOffsetRange range = span.offsetRange();
-    key = new Consumers.Key(range.topicPartition(), span.executorKafkaParams());
+    key =
+        new Consumers.Key(
+            range.topicPartition(), Prefetch.within(fetchBytes, span.executorKafkaParams()));
     patience = Duration.ofMillis(span.pollTimeoutMs());
     until = range.untilOffset();
     row = new RecordRow(range.topic());
@@ -28,11 +31,16 @@ final class SpanReader implements PartitionReader<InternalRow> {
 
   @Override
   public boolean next() {
+    if (isClosed) {
+      return false;
+    }
     // Until it is known to have gone well: whoever comes next gets another consumer.
     isSound = false;
     ConsumerRecord<byte[], byte[]> record = open.nextBefore(until, patience);
     isSound = true;
     if (record == null) {
+      // A task may read hundreds of partitions, and Spark closes their readers at its end.
+      close();
       return false;
     }
     row.set(record);
@@ -46,6 +54,10 @@ final class SpanReader implements PartitionReader<InternalRow> {
 
   @Override
   public void close() {
+    if (isClosed) {
+      return;
+    }
+    isClosed = true;
     if (isSound) {
       Consumers.giveBack(key, open);
     } else {

@@ -7,9 +7,9 @@ import org.apache.spark.sql.connector.read.PartitionReaderFactory;
 import org.apache.spark.sql.kafka010.KafkaBatchInputPartition;
 
 /** Sent to the executors: what they read the spans with. */
-record SpanReaders() implements PartitionReaderFactory {
+record SpanReaders(long fetchBytes) implements PartitionReaderFactory {
   @Override
   public PartitionReader<InternalRow> createReader(InputPartition span) {
-    return new SpanReader((KafkaBatchInputPartition) span);
+    return new SpanReader((KafkaBatchInputPartition) span, fetchBytes);
   }
 }

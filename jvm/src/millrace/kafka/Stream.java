@@ -7,6 +7,7 @@ import org.apache.spark.sql.connector.read.streaming.MicroBatchStream;
 import org.apache.spark.sql.connector.read.streaming.Offset;
 import org.apache.spark.sql.connector.read.streaming.ReadLimit;
 import org.apache.spark.sql.connector.read.streaming.SupportsAdmissionControl;
+import org.apache.spark.sql.kafka010.KafkaSourceOffset;
 
 /**
  * What to read is Spark's to say; when to look is said here: so often, or at once while there is
@@ -15,12 +16,15 @@ import org.apache.spark.sql.connector.read.streaming.SupportsAdmissionControl;
 final class Stream implements MicroBatchStream, SupportsAdmissionControl {
   private final MicroBatchStream spark;
   private final long paceNanos;
+  private final long prefetch;
+  private int partitions;
   private long lookedAt;
   private boolean isBehind = true;
 
-  Stream(MicroBatchStream spark, Duration pace) {
+  Stream(MicroBatchStream spark, Duration pace, long prefetch) {
     this.spark = spark;
     this.paceNanos = pace.toNanos();
+    this.prefetch = prefetch;
   }
 
   /** The begin again means that there is nothing new; Spark asks again in a moment. */
@@ -38,11 +42,13 @@ final class Stream implements MicroBatchStream, SupportsAdmissionControl {
 
   @Override
   public PartitionReaderFactory createReaderFactory() {
-    return new SpanReaders();
+    return new SpanReaders(Prefetch.each(prefetch, partitions, Long.MAX_VALUE));
   }
 
   @Override
   public InputPartition[] planInputPartitions(Offset begin, Offset end) {
+    // Of all partitions, also those that have nothing now: each keeps its consumer for a while.
+    partitions = ((KafkaSourceOffset) end).partitionToOffsets().size();
     return spark.planInputPartitions(begin, end);
   }
 
