@@ -9,6 +9,7 @@ from bisect import bisect_left
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -92,6 +93,8 @@ class CommitWatch:
         self._next = 0
         self.commits: list[Commit] = []
         self.files: list[tuple[float, str]] = []
+        # What each file says of itself, beside when it became visible.
+        self.stats: list[tuple[float, dict[str, Any]]] = []
 
     @property
     def rows(self) -> int:
@@ -102,7 +105,9 @@ class CommitWatch:
             now = time.time()
             actions = [json.loads(line) for line in file.read_text().splitlines()]
             added = [action["add"] for action in actions if "add" in action]
-            rows = sum(json.loads(add["stats"])["numRecords"] for add in added)
+            stats = [json.loads(add["stats"]) for add in added]
+            rows = sum(one["numRecords"] for one in stats)
+            self.stats += [(now, one) for one in stats]
             self.commits.append(Commit(now, rows))
             self.files += [(now, str(self._log.parent / add["path"])) for add in added]
             self._next += 1

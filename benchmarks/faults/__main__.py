@@ -22,6 +22,7 @@ from benchmarks.faults import (
     kills,
     links,
     relays,
+    sites,
     toxins,
 )
 from benchmarks.faults.fault import FAULTS as ALL
@@ -34,7 +35,7 @@ from millrace.core.layout import Layout
 CHECKOUT = Path(__file__).parents[2]
 PAGE = CHECKOUT / "docs" / "faults.md"
 KEPT = CHECKOUT / "var" / "faults.json"
-GROUPS = (kills, disks, copies, links, toxins, identities, clocks, hostile, relays)
+GROUPS = (kills, disks, copies, links, toxins, identities, clocks, hostile, relays, sites)
 # As on the page.
 FAULTS = [one for group in GROUPS for one in ALL if one.group == group.__name__]
 
