@@ -104,6 +104,9 @@ _DELTA = {
     # Several drivers may write one table: see jvm/src/millrace/logstore.
     "spark.delta.logStore.file.impl": "millrace.logstore.LocalLogStore",
     "spark.databricks.delta.snapshotPartitions": "1",
+    # Each pipeline and site is a writer. Above this number a commit runs a Spark job to learn of
+    # its last batch (docs/adr/0006); Delta's own limit is 100.
+    "spark.databricks.delta.setTransactionsInCrc.maxAllowed": "10000",
     # Spark's own INT96 is deprecated by Parquet, half as large again, and has no bounds in footers.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     # The writers keep the order of rows; sorting by the partition column would not promise to.

@@ -27,6 +27,7 @@ import scala.jdk.javaapi.CollectionConverters;
  */
 public final class AppendOnce {
   private static final long HELD = -1;
+  private static final String FORGETTING = "delta.setTransactionRetentionDuration";
 
   private AppendOnce() {}
 
@@ -84,6 +85,7 @@ public final class AppendOnce {
 
   private static void finish(
       OptimisticTransaction commit, String writer, long batch, List<FileAction> files) {
+    refuseToForget(commit);
     // Two drivers with the same batch: the second to commit fails.
     commit.readTxn().append(writer);
     LaterCheckpoint.of(commit);
@@ -92,6 +94,18 @@ public final class AppendOnce {
     commit.commit(
         CollectionConverters.asScala(actions).toSeq(),
         new DeltaOperations.StreamingUpdate(OutputMode.Append(), writer, batch, Option.empty()));
+  }
+
+  /** A pipeline that stands still for longer than that would write its last batch twice. */
+  private static void refuseToForget(OptimisticTransaction commit) {
+    if (commit.metadata().configuration().contains(FORGETTING)) {
+      throw new IllegalArgumentException(
+          commit.dataPath()
+              + " forgets who wrote to it, so a batch could be in it twice;"
+              + " ALTER TABLE ... UNSET TBLPROPERTIES ('"
+              + FORGETTING
+              + "')");
+    }
   }
 
   static long lastBatch(OptimisticTransaction commit, String writer) {

@@ -65,8 +65,7 @@ final class Obstacles {
           "delta.logRetentionDuration",
           "delta.minReaderVersion",
           "delta.minWriterVersion",
-          "delta.sampleRetentionDuration",
-          "delta.setTransactionRetentionDuration");
+          "delta.sampleRetentionDuration");
 
   private static final Set<String> OF_COLUMNS = Set.of("comment", "delta.typeChanges");
 
