@@ -24,6 +24,26 @@ public final class JdkPermissions extends RawLocalFileSystem {
     Files.setPosixFilePermissions(pathToFile(path).toPath(), PosixFilePermissions.fromString(bits));
   }
 
+  /**
+   * Whoever renames means that the file is whole. Without a sync it may be empty after a power cut:
+   * a checkpoint that forgot a batch plans it anew with another end, and the table, which has that
+   * batch, leaves what is new in it out.
+   */
+  @Override
+  public boolean rename(Path from, Path to) throws IOException {
+    java.nio.file.Path source = pathToFile(from).toPath();
+    // Delta's checksums come with every commit, and are made up for where one is missing.
+    boolean isKept = !to.getName().endsWith(".crc") && Files.exists(source);
+    if (isKept) {
+      Durable.sync(source);
+    }
+    boolean isDone = super.rename(from, to);
+    if (isKept) {
+      Durable.sync(pathToFile(to).toPath().toAbsolutePath().getParent());
+    }
+    return isDone;
+  }
+
   @Override
   public FileStatus getFileLinkStatus(Path path) throws IOException {
     return getFileStatus(path);

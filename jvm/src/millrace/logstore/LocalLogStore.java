@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryStream;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.FileSystemException;
@@ -19,6 +20,7 @@ import java.util.List;
 import java.util.SortedSet;
 import java.util.TreeSet;
 import java.util.UUID;
+import millrace.fs.Durable;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
@@ -42,12 +44,15 @@ public final class LocalLogStore extends HadoopFileSystemLogStore {
     java.nio.file.Path place = java.nio.file.Path.of(path.toUri().getPath());
     java.nio.file.Path draft = draftBeside(place);
     try {
-      writeLines(draft, lines);
+      byte[] text = Lines.joined(lines);
+      NamedFiles.sync(place, new String(text, StandardCharsets.UTF_8));
+      writeText(draft, text);
       if (overwrite) {
         Files.move(draft, place, StandardCopyOption.ATOMIC_MOVE);
       } else {
         link(draft, place);
       }
+      Durable.sync(place.getParent());
     } finally {
       Files.deleteIfExists(draft);
     }
@@ -98,12 +103,11 @@ public final class LocalLogStore extends HadoopFileSystemLogStore {
     return place.resolveSibling("." + place.getFileName() + "." + UUID.randomUUID() + ".tmp");
   }
 
-  private static void writeLines(java.nio.file.Path draft, Iterator<String> lines)
-      throws IOException {
+  private static void writeText(java.nio.file.Path draft, byte[] text) throws IOException {
     try (FileChannel file =
             FileChannel.open(draft, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
         OutputStream out = Channels.newOutputStream(file)) {
-      out.write(Lines.joined(lines));
+      out.write(text);
       file.force(true);
     }
   }
