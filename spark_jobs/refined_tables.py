@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from delta.tables import DeltaTable
 from pyspark.sql import SparkSession
@@ -11,6 +11,8 @@ from pyspark.sql import SparkSession
 from millrace.core import silver
 from millrace.core.engine import Tables
 from millrace.core.refine import RefineSpec
+
+_COUNTED = "delta.dataSkippingStatsColumns"
 
 log = logging.getLogger(__name__)
 
@@ -35,6 +37,19 @@ def _ensure(
     if added:
         spark.sql(f"ALTER TABLE delta.`{table}` ADD COLUMNS ({_ddl(added)})")
         log.info("table %s: columns added: %s", table, ", ".join(name for name, _ in added))
+    _count_also(spark, table, properties[_COUNTED].split(","))
+
+
+def _count_also(spark: SparkSession, table: str, wanted: Sequence[str]) -> None:
+    """Files have bounds of the columns that a property names, not of those that were added."""
+    detail = DeltaTable.forPath(spark, table).detail().first()
+    counted = detail.properties.get(_COUNTED) if detail else None
+    names = counted.split(",") if counted else []
+    # Without the property Delta counts the first 32 columns.
+    if missing := [name for name in wanted if names and name not in names]:
+        value = ",".join([*names, *missing])
+        spark.sql(f"ALTER TABLE delta.`{table}` SET TBLPROPERTIES ('{_COUNTED}' = '{value}')")
+        log.info("table %s: bounds kept of: %s", table, ", ".join(missing))
 
 
 def _create(

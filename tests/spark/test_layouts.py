@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.append import Batch, Output, Written, write
+from spark_jobs.refined_tables import ensure_refined_tables
+from tests.spark.fake_stream import STRICT, FakeStream
 
 COLUMNS = ("i", "s", "day")
 DECLARED = "i int, s string, day date"
@@ -171,3 +174,33 @@ def test_a_table_that_was_made_anew_refuses_files_of_the_one_before(
     assert make() == table
     with pytest.raises((MetadataChangedException, ProtocolChangedException)):
         batch.commit(table, Batch("one", 0))
+
+
+def test_columns_that_are_added_later_have_bounds_too(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stream = FakeStream(spark, tmp_path)
+    ensure_refined_tables(spark, stream.tables, STRICT)
+    monkeypatch.setattr("tests.spark.fake_stream.LENIENT", STRICT)
+    stream.batch(10)
+    (newest,) = (stats for stats in statistics(stream.tables.silver) if "v" in stats["maxValues"])
+    assert newest["nullCount"]["w"] == 8
+
+
+def test_nulls_that_nobody_counted_are_not_said_to_be_minus_one(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    table = str(tmp_path / "t")
+    spark.sql(f"CREATE TABLE delta.`{table}` (i int, b binary, day date) {BY_DAY}")
+    rows = spark.sql("SELECT 1 i, cast('x' as binary) b, DATE'2026-11-18' day")
+    names = ("i", "b", "day")
+    write(rows, [Output(table, names, names)]).commit(table, Batch("one", 0))
+    (stats,) = statistics(table)
+    assert stats["nullCount"] == {"i": 0}
+
+
+def statistics(table: str) -> list[dict[str, dict[str, int]]]:
+    """Of the newest version's files."""
+    newest = max(Path(table, "_delta_log").glob("*.json"))
+    actions = [json.loads(line) for line in newest.read_text().splitlines()]
+    return [json.loads(action["add"]["stats"]) for action in actions if "add" in action]

@@ -153,3 +153,23 @@ def test_a_log_is_listed_in_order_from_a_version_on(spark: SparkSession, tmp_pat
     assert names(tmp_path) == ["03.crc", "03.json", "04.json", "_last_checkpoint"]
     with pytest.raises(Py4JJavaError, match="FileNotFoundException"):
         names(tmp_path / "missing")
+
+
+def test_a_row_keeps_its_id_through_compaction(table: Table) -> None:
+    """Where a table tracks its rows, whoever follows it knows a row by this id."""
+    table.spark.sql(
+        f"ALTER TABLE delta.`{table.path}` SET TBLPROPERTIES ('delta.enableRowTracking' = 'true')"
+    )
+    for batch in range(3):
+        append(table, batch)
+
+    def ids() -> dict[int, int]:
+        rows = table.spark.read.format("delta").load(table.path)
+        return {
+            row.offset: row.id
+            for row in rows.select("offset", "_metadata.row_id").toDF("offset", "id").collect()
+        }
+
+    before = ids()
+    assert table.apply(compact_all(table)).files_after == 1
+    assert ids() == before

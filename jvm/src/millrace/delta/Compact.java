@@ -14,6 +14,7 @@ import org.apache.spark.sql.catalyst.parser.ParseException;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.DeltaOperations;
 import org.apache.spark.sql.delta.OptimisticTransaction;
+import org.apache.spark.sql.delta.RowTracking;
 import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.FileAction;
@@ -65,8 +66,11 @@ public final class Compact {
 
   private static List<FileAction> write(
       DeltaLog log, OptimisticTransaction commit, List<AddFile> files, List<String> order) {
+    // With row tracking a row keeps its id.
     Dataset<Row> rows =
-        log.createDataFrame(commit.snapshot(), seq(files), false, Option.empty());
+        RowTracking.preserveRowTrackingColumns(
+            log.createDataFrame(commit.snapshot(), seq(files), false, Option.empty()),
+            commit.snapshot());
     Column[] columns = order.stream().map(functions::col).toArray(Column[]::new);
     return CollectionConverters.asJava(
         commit.writeFiles(rows.coalesce(1).sortWithinPartitions(columns)));
