@@ -73,10 +73,12 @@ def add(rows: DataFrame, table: str, number: int) -> int:
 
 
 def replace(rows: DataFrame, table: str, days: str, where: str, number: int) -> None:
-    """The rows for which `where` holds, all of them on these days, become `rows`."""
-    in_order = rows.sortWithinPartitions(*COORDINATES)
+    """The rows for which `where` holds, all of them on these days, become `rows`.
+
+    Only rows that differ are written, with the files they stand in.
+    """
     java = _java(rows.sparkSession)
-    if not java.replace(java_rows(in_order), table, days, where, number):
+    if not java.replace(java_rows(rows), table, days, where, list(COORDINATES), number):
         raise OvertakenError(f"{table}: another repair has number {number}")
 
 

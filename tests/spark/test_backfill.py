@@ -12,7 +12,7 @@ from millrace.core.backfill import BackfillSpec
 from millrace.core.refine import RefineSpec
 from spark_jobs import backfill as job
 from spark_jobs.backfill import LostBronzeError, backfill
-from tests.spark.fake_stream import ENGINE, STRICT, FakeStream
+from tests.spark.fake_stream import ENGINE, LENIENT, STRICT, FakeStream
 
 
 @pytest.fixture
@@ -96,3 +96,52 @@ def test_rows_that_bronze_has_lost_are_not_deleted(spark: SparkSession, stream: 
     with pytest.raises(LostBronzeError, match=r"plant-a/t-0 \[3..4\]"):
         backfill(spark, task(stream, STRICT))
     assert stream.offsets("silver") == list(range(1, 10))
+
+
+def feed(stream: FakeStream, layer: str, since: int) -> list[tuple[str, int]]:
+    """What whoever follows a table is given of its versions after this one."""
+    if stream.version(layer) == since:
+        return []
+    changes = (
+        stream.spark.read.format("delta")
+        .option("readChangeFeed", "true")
+        .option("startingVersion", since + 1)
+        .load(getattr(stream.tables, layer))
+    )
+    return sorted((row["_change_type"], row.offset) for row in changes.collect())
+
+
+def test_the_feed_of_changes_gets_the_rows_that_changed_and_no_others(
+    spark: SparkSession, stream: FakeStream
+) -> None:
+    for _ in range(2):
+        stream.batch(20)
+    lenient = task(stream, LENIENT)
+    before = {layer: stream.version(layer) for layer in ("silver", "quarantine")}
+    backfill(spark, lenient)
+    assert {layer: stream.version(layer) for layer in before} == before
+    stream.delete("silver", "offset = 7")
+    before["silver"] = stream.version("silver")
+    backfill(spark, lenient)
+    assert feed(stream, "silver", before["silver"]) == [("insert", 7)]
+    assert feed(stream, "quarantine", before["quarantine"]) == []
+    before["silver"] = stream.version("silver")
+    backfill(spark, task(stream, STRICT))
+    assert feed(stream, "quarantine", before["quarantine"]) == [
+        ("insert", 5), ("insert", 15), ("insert", 25), ("insert", 35)
+    ]  # fmt: skip
+    changed = [one for one in feed(stream, "silver", before["silver"]) if one[0] == "delete"]
+    assert changed == [("delete", 5), ("delete", 15), ("delete", 25), ("delete", 35)]
+    assert len(feed(stream, "silver", before["silver"])) == 4
+    assert sorted(stream.offsets("silver") + stream.offsets("quarantine")) == list(range(40))
+
+
+def test_a_file_without_a_changed_row_stays(spark: SparkSession, stream: FakeStream) -> None:
+    for _ in range(2):
+        stream.batch(10)
+    stream.delete("silver", "offset = 17")
+    files = set(spark.read.format("delta").load(stream.tables.silver).inputFiles())
+    backfill(spark, task(stream, LENIENT))
+    after = set(spark.read.format("delta").load(stream.tables.silver).inputFiles())
+    assert files < after
+    assert stream.offsets("silver") == [*range(1, 10), *range(11, 20)]

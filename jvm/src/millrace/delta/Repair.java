@@ -40,11 +40,12 @@ public final class Repair {
   }
 
   /**
-   * In the files on these days, the rows for which `where` holds become `rows`; the others stay.
-   * False where another repair came first.
+   * In the files on these days, the rows for which `where` holds become `rows`; the others stay, and
+   * so do files in which nothing changes. `key` are the columns that name a row. False where
+   * another repair came first.
    */
   public static boolean replace(
-      Dataset<Row> rows, String table, String days, String where, long number)
+      Dataset<Row> rows, String table, String days, String where, List<String> key, long number)
       throws ParseException {
     SparkSession session = (SparkSession) rows.sparkSession();
     DeltaLog log = DeltaLog.forTable(session, new Path(table));
@@ -55,18 +56,20 @@ public final class Repair {
     commit.readTxn().append(WRITER);
     Seq<Expression> predicate =
         seq(List.of(session.sessionState().sqlParser().parseExpression(days)));
-    Seq<AddFile> files = commit.snapshot().filesForScan(predicate, false).files();
-    Dataset<Row> others =
-        log.createDataFrame(commit.snapshot(), files, false, Option.empty())
-            .where("NOT (" + where + ")");
-    List<Action> actions = new ArrayList<>();
-    long now = System.currentTimeMillis();
-    CollectionConverters.asJava(files)
-        .forEach(file -> actions.add(file.removeWithTimestamp(now, true)));
-    Seq<FileAction> written = commit.writeFiles(rows.unionByName(others, true));
-    actions.addAll(CollectionConverters.asJava(written));
-    actions.add(new SetTransaction(WRITER, number, Option.apply(now)));
-    commit.commit(seq(actions), operation(where));
+    List<AddFile> files =
+        CollectionConverters.asJava(commit.snapshot().filesForScan(predicate, false).files());
+    try (Changes changes = new Changes(log, commit, files, where, rows, key)) {
+      if (!changes.areThere()) {
+        return true;
+      }
+      List<Action> actions = new ArrayList<>();
+      long now = System.currentTimeMillis();
+      changes.touched().forEach(file -> actions.add(file.removeWithTimestamp(now, true)));
+      Seq<FileAction> written = commit.writeFiles(changes.rows());
+      actions.addAll(CollectionConverters.asJava(written));
+      actions.add(new SetTransaction(WRITER, number, Option.apply(now)));
+      commit.commit(seq(actions), operation(where));
+    }
     return true;
   }
 
