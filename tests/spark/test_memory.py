@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.spark.conftest import JARS
 
 # Each value is noise of 2 KB; next to each other stand rows of other days.
-_DAYS, _ROWS = 10, 60_000
+_DAYS, _ROWS = 10, 100_000
 _SCRIPT = """
 import sys
 from pathlib import Path
