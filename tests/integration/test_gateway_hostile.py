@@ -15,13 +15,15 @@ from pathlib import Path
 import pytest
 
 from millrace.core.addresses import LOCAL_NAMES
-from millrace.local.certificates import Role
+from millrace.local.certificates import Role, fingerprint, read_certificate
+from millrace.local.devices import issue, revoked_text
 from millrace.local.pki import ensure_certificate
 from tests.integration.conftest import RunningSite
 from tests.integration.gateways import (
     BIG,
     LINES,
     SMALL,
+    Device,
     Feeder,
     NewGateway,
     RunningGateway,
@@ -216,6 +218,34 @@ def served(gateway: RunningGateway) -> bytes | None:
 def first_certificate(pem: str) -> str:
     end = "-----END CERTIFICATE-----"
     return pem[pem.index("-----BEGIN CERTIFICATE") : pem.index(end) + len(end)]
+
+
+def test_a_revoked_device_is_gone_within_two_seconds_and_the_others_notice_nothing(
+    site: RunningSite, new_gateway: NewGateway, tmp_path: Path
+) -> None:
+    site.add_topic("revoked", partitions=1)
+    layout = site.layout
+    revoked = tmp_path / "revoked.txt"
+    revoked.write_text(revoked_text(layout, "nowhere"))
+    gateway = new_gateway({**LINES, "topic": "revoked"})
+    gateway.inputs[0]["tls"]["revoked"] = str(revoked)
+    gateway.write()
+    gateway.stop()
+    gateway.start()
+    stolen = issue(layout, site.spec.name, "stolen")
+    thief = Device.at("127.0.0.1", gateway.port, layout.ca, stolen, "stolen")
+    assert thief.greet() == 0
+    feeder = Feeder(gateway, "plc", readings(0, COUNT))
+    feeder.start()
+    revoked.write_text(f"{fingerprint(read_certificate(stolen.read_text()))} stolen\n")
+    thief.socket.settimeout(2)
+    with suppress(ConnectionError):
+        assert thief.socket.recv(1) == b""
+    with pytest.raises(OSError):  # noqa: PT011 - cut off, whatever that is called
+        Device.at("127.0.0.1", gateway.port, layout.ca, stolen, "stolen").greet()
+    feeder.finish(60)
+    assert feeder.reconnects == 0
+    gateway.stop()
 
 
 def test_nobody_takes_the_name_of_anothers_certificate(
