@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 
+from millrace.local.devices import issue
 from tests.integration.conftest import CHECKOUT, RunningSite
 from tests.integration.gateways import LINES, Feeder, readings
 from tests.support import wait_until
@@ -155,9 +156,11 @@ def test_what_the_guide_tells_makers_of_devices_works(site, new_gateway, tmp_pat
     tokens.write_text("secret\n")
     tokens.chmod(0o600)
     web = {**HTTP, "topic": "gateway-guide", "tokens": str(tokens)}
-    gateway = new_gateway({**LINES, "topic": "gateway-guide"}, web)
+    lines = {**LINES, "names": "certificate", "topic": "gateway-guide"}
+    gateway = new_gateway(lines, web)
+    robot = issue(site.layout, site.spec.name, "robot-17")
     (tmp_path / "ca.pem").symlink_to(site.layout.ca)
-    (tmp_path / "device.pem").symlink_to(gateway.device)
+    (tmp_path / "device.pem").symlink_to(robot)
     guide = (CHECKOUT / "docs/guide/gateway.md").read_text()
     python = _block(guide, "python").replace("PORT", str(gateway.port))
     subprocess.run([sys.executable, "-c", python], cwd=tmp_path, check=True, timeout=30)
