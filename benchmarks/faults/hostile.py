@@ -95,6 +95,32 @@ def be_slow(way: Way) -> None:
         time.sleep(1)
 
 
+def send_deep_json(way: Way) -> None:
+    """Where the key is read, where a rule looks, and beside both."""
+    lists = "[" * 2_000 + "]" * 2_000
+    objects = '{"a":' * 2_000 + "1" + "}" * 2_000
+    lines = [
+        f'{{"id":{lists}}}', f'{{"s":{lists},"id":"x"}}', f'{{"x":{objects}}}',
+        f'{{"id":{"9" * 5_000}}}',
+    ]  # fmt: skip
+    _send_for_a_while(way, lambda: ("\n".join(lines) + "\n").encode())
+
+
+def say_anothers_name(way: Way) -> None:
+    """As a device that was copied with its name: it tries again whenever it is sent away."""
+    ends_s = time.monotonic() + _LASTS_S
+    answered = 0
+    while time.monotonic() < ends_s:
+        with suppress(OSError), way.sealed() as connected:
+            connected.settimeout(10)
+            connected.sendall(b"HELLO device-1\n")
+            if connected.recv(100).startswith(b"OK"):
+                connected.sendall(b'{"id":"x"}\n' * 1_000)
+                answered += connected.recv(10_000).count(b"\n")
+    if answered:
+        raise AssertionError(f"{answered} messages of the copy were answered as device-1's")
+
+
 def reconnect(way: Way) -> None:
     tls = device_tls(way.ca, way.certificate)
     for _ in range(_RECONNECTS // _RECONNECTORS):
@@ -125,6 +151,20 @@ def half_lines(stand: Stand) -> None:
        " their messages have to end within 5 s", settings={"patience": "5 seconds"})  # fmt: skip
 def slow_loris(stand: Stand) -> None:
     _attack(stand, be_slow)
+
+
+@fault("nested-json", "JSON nested 2,000 deep and numbers of 5,000 digits, where the key is read"
+       " and where a rule looks, 50 times a second for 12 s",
+       settings={"rules": [{"name": "r", "sensor": "$.id", "value": "$.s", "above": 1,
+                            "topic": "nested-json"}]})  # fmt: skip
+def nested_json(stand: Stand) -> None:
+    _attack(stand, send_deep_json)
+
+
+@fault("name-twice", "a second device that says the name of the first, again and again, and would"
+       " send other messages, for 12 s")  # fmt: skip
+def name_twice(stand: Stand) -> None:
+    _attack(stand, say_anothers_name)
 
 
 @fault("reconnects", f"{_RECONNECTS:,} connections with a full handshake each, as quick as two"
