@@ -138,6 +138,11 @@ class Courier:
         """How many messages are at the broker, or on their way to it."""
         return self.window.outstanding - len(self._letters)
 
+    @property
+    def held_up(self) -> str:
+        """Why its messages wait, whatever the broker takes; empty: they do not."""
+        return self.dead_letters.obstacle if self._letters else ""
+
     def identity(self, topic: bytes) -> Identity:
         if topic not in self._identities:
             self._identities[topic] = Identity(self._site, self.name, topic.decode())
@@ -218,7 +223,7 @@ class Courier:
         self._letters_bytes += bytes_of(record.draft)
         if self._letters_bytes >= _LETTERS_BYTES:
             self.settle()
-        return not self.dead_letters.obstacle
+        return not self.held_up
 
     def settle(self) -> None:
         """Those that were buried are written down together; where they cannot be, they wait."""

@@ -187,7 +187,7 @@ class Forwarder:
         return any(has_moved)
 
     def _feed(self, link: Link, courier: Courier) -> bool:
-        if courier.dead_letters.obstacle:
+        if courier.held_up:
             return False
         for fed in range(_BURST):
             record = courier.next()

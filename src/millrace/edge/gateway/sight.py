@@ -120,5 +120,5 @@ class Sight:
             taken_per_s=self._taken[spec.name].per_s,
             delivered_per_s=self._delivered[spec.name].per_s,
             obstacle=line.committer.obstacle or line.intake.obstacle,
-            held_up=courier.dead_letters.obstacle,
+            held_up=courier.held_up,
         )
