@@ -5,14 +5,17 @@ from __future__ import annotations
 import base64
 import json
 import signal
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
+from confluent_kafka import Consumer, TopicPartition
 
 from millrace.core.provision import Acl, Operation, Resource, Topic, Wanted
-from tests.integration.conftest import RunningSite
+from tests.integration.conftest import CHECKOUT, RunningSite
 from tests.integration.gateways import BIG, LINES, SMALL, Feeder, RunningGateway, readings
 from tests.support import wait_until
 
@@ -126,6 +129,60 @@ def test_what_is_too_large_is_a_dead_letter_and_stops_nothing(site, new_gateway)
     (letter,) = dead_letters(gateway)
     assert base64.b64decode(letter["value"]) == BIG[7]
     assert "too large" in letter["reason"].lower()
+
+
+def resend(gateway: RunningGateway) -> str:
+    program = [
+        CHECKOUT / ".venv/bin/millrace",
+        "gateway",
+        "resend",
+        gateway.folder / "gateway.yaml",
+    ]
+    return subprocess.run(program, capture_output=True, text=True, check=True, timeout=60).stdout
+
+
+def test_dead_letters_are_sent_again_under_their_own_numbers(site, new_gateway):
+    """By a gateway that runs; and by its next start, where none could tell a topic before."""
+    site.add_topic("dead-again", partitions=1)
+    limit = Topic(name="dead-again", partitions=1, settings={"max.message.bytes": "20000"})
+    site.provision(Wanted(topics=(limit,)))
+    rule = {"field": "$.to", "among": ["dead-again"]}
+    gateway = new_gateway({**LINES, "topic": rule})
+    large = b'{"to":"dead-again","n":1,"pad":"%s"}' % Random(1).randbytes(25_000).hex().encode()
+    stray = b'{"to":"dead-later","n":3}'
+    device = gateway.device_at()
+    device.send([b'{"to":"dead-again","n":0}', large, b'{"to":"dead-again","n":2}', stray])
+    device.answers(4)
+    wait_until(lambda: len(dead_letters(gateway)) == 2)
+    wait_until(lambda: site.count("app", "dead-again") == 2)
+
+    site.add_topic("dead-later", partitions=1)
+    raised = {"max.message.bytes": "200000"}
+    site.provision(Wanted(topics=(limit.model_copy(update={"settings": raised}),)))
+    assert resend(gateway) == "lines: 2 dead letters are sent again\n"
+    wait_until(lambda: numbers(site, "dead-again") == [0, 2, 1])
+    wait_until(lambda: len(dead_letters(gateway)) == 1, what="the stray again")
+    assert sequences(site, "dead-again") == [b"1", b"3", b"2"], "the gap is closed"
+
+    gateway.stop()
+    rule["among"].append("dead-later")
+    gateway.write()
+    assert resend(gateway) == "lines: 1 dead letters are sent again\n"
+    gateway.start()
+    wait_until(lambda: numbers(site, "dead-later") == [3])
+    wait_until(lambda: gateway.log.count("all dead letters were sent again") == 2)
+    files = {file.name for file in (gateway.folder / "data" / "lines").iterdir()}
+    assert not any(name.startswith(("resend", "dead-letters")) for name in files), files
+
+
+def sequences(site: RunningSite, topic: str) -> list[object]:
+    consumer = Consumer({**site.settings("app"), "group.id": "millrace-test"})
+    try:
+        consumer.assign([TopicPartition(topic, 0, 0)])
+        found = wait_until(lambda: consumer.consume(3, 10))
+        return [dict(message.headers() or [])["millrace-seq"] for message in found]
+    finally:
+        consumer.close()
 
 
 def test_a_topic_without_a_right_is_waited_for_and_then_stops_nothing(site, new_gateway):

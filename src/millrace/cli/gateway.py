@@ -71,6 +71,18 @@ def waiting(file: File) -> None:
     raise typer.Exit(1 if any(counts.values()) else 0)
 
 
+@app.command()
+def resend(file: File) -> None:
+    """Have all dead letters sent again: by the gateway that runs, within a second or two, or else
+    when it starts. Those that are refused again are dead letters again."""
+    from millrace.edge.gateway.resend import ask_for
+    from millrace.edge.gateway.settings import with_places
+
+    spec = with_places(load_file(file, GatewaySpec), file.resolve().parent)
+    for one in spec.inputs:
+        print_line(f"{one.name}: {ask_for(spec.data / one.name):,} dead letters are sent again")
+
+
 async def _run(spec: GatewaySpec) -> None:
     from millrace.edge.gateway.gateway import Gateway
 

@@ -212,6 +212,7 @@ class Spool:
     def __init__(self, epoch: int) -> None:
         self._ledger = Ledger(Heading(epoch=epoch))
         self.records: dict[int, Record] = {}
+        self.may_be_a_copy = False
         self.first_index = 0
         self.oldest_s: int | None = None
         self.damaged_bytes = 0

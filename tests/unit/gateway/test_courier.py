@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from millrace.core.gateway.bounds import Bounds
+from millrace.core.gateway.identity import content_of
+from millrace.core.gateway.look_back import History, TopicSight
 from millrace.core.gateway.records import Draft
 from millrace.edge.gateway.courier import Courier, courier_of
 from millrace.edge.gateway.disk import NoRoomError
@@ -74,3 +76,20 @@ def test_what_was_dropped_last_of_all_is_not_waited_for(tmp_path):
     assert len(deliver(courier)) <= 1
     assert (courier.window.base, courier.waiting) == (32, 0)
     assert courier.reader.damaged_bytes > 0
+
+
+def test_what_was_found_in_a_topic_means_nothing_in_the_one_made_anew(tmp_path):
+    courier = new_courier(tmp_path)
+    keep(courier, 1)
+    courier.begin("t", TopicSight("old", {0: 0}, {0: 0}))
+    record = courier.next()
+    assert record
+    courier.hand_over(record)
+    courier.rewind()
+    courier.begin("t", TopicSight("old", {0: 0}, {0: 1}))
+    found = (courier.headers(record), content_of(record.draft.key, record.draft.value))
+    courier.find("t", [found])
+    courier.rewind()
+    plan = courier.begin("t", TopicSight("new", {0: 0}, {0: 0}))
+    assert plan.history is History.ANEW
+    assert deliver(courier) == [0]

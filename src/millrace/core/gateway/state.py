@@ -36,6 +36,8 @@ class InputState(Frozen):
     samples_passed_over: int
     dropped: int
     dead_letters: int
+    # Dead letters that an operator has asked for, and that are on their way.
+    resending: int
     damaged_bytes: int
     # Messages that were safe and are not in the spool: an older state of it was put back.
     missing: int = 0

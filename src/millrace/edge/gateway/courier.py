@@ -39,7 +39,7 @@ class Source(Protocol):
     @property
     def next_index(self) -> int: ...
     def trim(self, base: int) -> None: ...
-    def next_number(self, topic: bytes) -> int: ...
+    def next_number(self, topic: bytes, /) -> int: ...
     def begin_life(self, record: Record | None = None) -> None: ...
     def named(self, records: Iterable[Record]) -> list[Record]: ...
 
@@ -67,9 +67,12 @@ class Store(Protocol):
 class Letters(Protocol):
     """Where messages go that no broker takes."""
 
-    count: int
-    # Why none can be written; empty: they can.
-    obstacle: str
+    @property
+    def count(self) -> int: ...
+    @property
+    def obstacle(self) -> str:
+        """Why none can be written; empty: they can."""
+        ...
 
     def write(self, letters: list[tuple[Record, str]]) -> bool: ...
     def are_written(self, record: Record) -> bool: ...
@@ -77,11 +80,11 @@ class Letters(Protocol):
 
 
 def courier_of(
-    site: str, name: str, spool: Spool, folder: Path, letter_bytes: int = MOST_BYTES
+    site: str, name: str, spool: Spool, folder: Path, letters: DeadLetters | None = None
 ) -> Courier:
     store = ProgressFile(folder / "progress")
     base = store.read().within(spool.next_index).base
-    letters = DeadLetters(folder, letter_bytes, base)
+    letters = letters or DeadLetters(folder, MOST_BYTES, base)
     return Courier(site, name, spool, Reader(spool, base), store, letters)
 
 

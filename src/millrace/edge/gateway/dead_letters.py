@@ -7,6 +7,7 @@ import json
 import logging
 import os
 import re
+import threading
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -25,8 +26,12 @@ _HEAD = re.compile(rb'{"epoch": (\d+), "serial": (\d+),')
 class DeadLetters:
     """One file of lines for each input. Letters are on disk before their messages are done."""
 
-    def __init__(self, folder: Path, most_bytes: int, base: int) -> None:
+    def __init__(
+        self, folder: Path, most_bytes: int, base: int, *, looks_only: bool = False
+    ) -> None:
         """`base`: messages from here on may have been written though nobody noted that."""
+        # Also by who sends letters again.
+        self._lock = threading.Lock()
         self._folder = folder
         self._file = folder / _FILE
         self._most_bytes = most_bytes
@@ -35,12 +40,16 @@ class DeadLetters:
         # By epoch and serial number, so that none is written twice.
         self._written: set[tuple[int, int]] = set()
         self._newest = -1
-        self._take_stock(base)
+        self._take_stock(base, looks_only=looks_only)
 
     def write(self, letters: list[tuple[Record, str]]) -> bool:
         """All of them, or none: then `obstacle` says why."""
         if not letters:
             return True
+        with self._lock:
+            return self._write(letters)
+
+    def _write(self, letters: list[tuple[Record, str]]) -> bool:
         data = b"".join(_line(record, reason) for record, reason in letters)
         if self._size() + len(data) > self._most_bytes:
             bound = format_size(self._most_bytes)
@@ -63,9 +72,15 @@ class DeadLetters:
     def give_back(self, base: int) -> None:
         """What an operator has asked for, when nobody can write any of them a second time."""
         asked = self._folder / ASKED
-        if not asked.exists() or self._newest >= base or (self._folder / RETURNED).exists():
+        if not asked.exists():
             return
-        if self.count:
+        with self._lock:
+            self._give_back(asked, base)
+
+    def _give_back(self, asked: Path, base: int) -> None:
+        if self._newest >= base or (self._folder / RETURNED).exists():
+            return
+        if self._size():
             self._file.rename(self._folder / RETURNED)
         asked.unlink()
         sync_folder(self._folder)
@@ -101,21 +116,23 @@ class DeadLetters:
         if is_new:
             sync_folder(self._folder)
 
-    def _take_stock(self, base: int) -> None:
+    def _take_stock(self, base: int, *, looks_only: bool) -> None:
         """Of what is there; a line that was cut short belongs to a message that is not done."""
         if not self._file.exists():
             return
-        with self._file.open("r+b") as lines:
+        with self._file.open("rb" if looks_only else "r+b") as lines:
             end = 0
             for line in lines:
                 if not line.endswith(b"\n"):
-                    lines.truncate(end)
+                    if not looks_only:
+                        lines.truncate(end)
                     break
                 self.count += 1
                 end += len(line)
                 found = _HEAD.match(line)
                 if found and int(found[2]) >= base:
                     self._written.add((int(found[1]), int(found[2])))
+                    self._newest = max(self._newest, int(found[2]))
 
 
 def _line(record: Record, reason: str) -> bytes:

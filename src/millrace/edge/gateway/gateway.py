@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from functools import partial
 
@@ -19,10 +19,13 @@ from millrace.edge.gateway.command_line import CommandLine
 from millrace.edge.gateway.committer import Batch, Committer, Outcome
 from millrace.edge.gateway.courier import Courier, courier_of
 from millrace.edge.gateway.data_folder import hold
+from millrace.edge.gateway.dead_letters import DeadLetters
 from millrace.edge.gateway.delivery import Delivery
 from millrace.edge.gateway.intake import Intake
 from millrace.edge.gateway.link import Link
 from millrace.edge.gateway.listener import Handles
+from millrace.edge.gateway.progress_file import read_progress
+from millrace.edge.gateway.resend import Resend
 from millrace.edge.gateway.routing import Router
 from millrace.edge.gateway.rules_desk import RulesDesk
 from millrace.edge.gateway.server import server_of
@@ -92,6 +95,7 @@ class Gateway:
         while not stop.is_set():
             self._check()
             self._look_after()
+            await asyncio.to_thread(self._look_after_letters)
             try:
                 await asyncio.wait_for(stop.wait(), _LOOK_EVERY_S)
             except TimeoutError:
@@ -111,7 +115,8 @@ class Gateway:
         if self.desk:
             await self.desk.end()
         ending = (asyncio.to_thread(one.end, _LAST_DELIVERY_S) for one in self.deliveries)
-        await asyncio.gather(*ending)
+        again = (asyncio.to_thread(line.resend.end, _LAST_DELIVERY_S) for line in self.lines)
+        await asyncio.gather(*ending, *again)
         if self._status:
             await self._status.end()
         for line in self.lines:
@@ -129,10 +134,13 @@ class Gateway:
         on_durable = partial(self._on_durable, spec.name)
         committer = Committer(spec.name, spool, spec.at_bound, self._tell, on_durable)
         intake = Intake(Router(spec.topic, spec.key), committer)
-        courier = courier_of(self.spec.site, spec.name, spool, folder, spec.dead_letters)
+        base = read_progress(folder / "progress").within(spool.next_index).base
+        letters = DeadLetters(folder, spec.dead_letters, base)
+        courier = courier_of(self.spec.site, spec.name, spool, folder, letters)
+        resend = Resend(self.spec.site, spec, folder, letters, self._connect({}))
         commander = self.commands.commander if self.commands else None
         server = server_of(spec, intake, self._handles, commander)
-        return Line(spec, committer, intake, courier, server)
+        return Line(spec, committer, intake, courier, server, resend)
 
     def _make_delivery(self) -> Delivery:
         couriers = [line.courier for line in self.lines]
@@ -160,12 +168,14 @@ class Gateway:
         topics: dict[str, Sequence[str]],
         own: ClientSettings,
     ) -> Delivery:
-        settings = read_client(self.spec)
-        site, login = site_of(self.spec, settings), partial(read_login, self.spec, settings)
-        connect = partial(Link, site, {**settings, **own}, login)
         patience = self.spec.broker.patience
         patience_s = patience / timedelta(seconds=1) if patience else None
-        return Delivery(name, couriers, topics, connect, patience_s)
+        return Delivery(name, couriers, topics, self._connect(own), patience_s)
+
+    def _connect(self, own: ClientSettings) -> Callable[[], Link]:
+        settings = read_client(self.spec)
+        site, login = site_of(self.spec, settings), partial(read_login, self.spec, settings)
+        return partial(Link, site, {**settings, **own}, login)
 
     def _tell(self, answers: list[tuple[Batch, Outcome]]) -> None:
         self._loop.call_soon_threadsafe(_answer, answers)
@@ -187,9 +197,14 @@ class Gateway:
         if self._status:
             self._status.look_after()
 
+    def _look_after_letters(self) -> None:
+        for line in self.lines:
+            line.resend.look_after()
+
     def _check(self) -> None:
         failures = {line.spec.name: line.committer.failure for line in self.lines}
-        failures |= {one.name: one.failure for one in self.deliveries}
+        again = [line.resend.delivery for line in self.lines if line.resend.delivery]
+        failures |= {one.name: one.failure for one in [*self.deliveries, *again]}
         if self.desk:
             failures |= self.desk.failures()
         if self.commands:

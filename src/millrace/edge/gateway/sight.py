@@ -13,6 +13,7 @@ from millrace.edge.gateway.committer import Committer
 from millrace.edge.gateway.courier import Courier
 from millrace.edge.gateway.delivery import Delivery
 from millrace.edge.gateway.intake import Intake
+from millrace.edge.gateway.resend import Resend
 from millrace.edge.gateway.rules_desk import RulesDesk
 from millrace.edge.gateway.server import Server
 
@@ -28,6 +29,7 @@ class Line:
     intake: Intake
     courier: Courier
     server: Server
+    resend: Resend
 
 
 class Rate:
@@ -110,6 +112,7 @@ class Sight:
             samples_passed_over=self._desk.passed_over(spec.name) if self._desk else 0,
             dropped=spool.dropped,
             dead_letters=courier.dead_letters.count,
+            resending=line.resend.waiting,
             damaged_bytes=courier.reader.damaged_bytes,
             missing=spool.life.missing,
             connections=line.server.connection_count,

@@ -34,6 +34,7 @@ _COUNTERS = {
 }
 _GAUGES = {
     "dead_letters": "Messages that no broker takes",
+    "resending": "Dead letters that are sent again by now",
     "damaged_bytes": "Bytes of the spool that were damaged",
     "missing": "Messages that were safe and that an older state of the spool has not",
     "connections": "Open connections",
