@@ -130,11 +130,15 @@ def test_a_sites_page_tells_of_its_connection_users_and_certificates(
     client: TestClient, layout: Layout
 ) -> None:
     ensure_certificate(layout, layout.certificate("plant-a", "admin"), "plant-a-admin", Role.CLIENT)
+    broker = layout.broker_certificate("plant-a")
+    ensure_certificate(layout, broker, "plant-a-broker", Role.PEER, ["localhost"])
     ensure_user(layout, "plant-a", "app")
     answer = client.get("/api/sites/plant-a", headers=signed_in("VIEWER")).json()
     assert (answer["connection"], answer["users"]) == ("answers", ["app"])
     assert [one["pipeline"] for one in answer["readers"]] == ["temperature"]
-    assert datetime.fromisoformat(answer["certificates"]["broker"]) > datetime.now(UTC)
+    assert answer["certificates"].keys() == {"admin", "broker"}
+    for end in answer["certificates"].values():
+        assert datetime.fromisoformat(end) > datetime.now(UTC)
     assert ensure_user(layout, "plant-a", "app").password not in str(answer)
 
 

@@ -85,7 +85,11 @@ class Sight:
         return make_site_page(spec, beats, users, self._papers(name))
 
     def _papers(self, site: str) -> dict[str, datetime]:
-        files = sorted(self.layout.keys(site).glob("*.pem"))
+        broker = self.layout.broker_certificate(site)
+        files = [
+            *sorted(self.layout.keys(site).glob("*.pem")),
+            *([broker] if broker.exists() else []),
+        ]
         return {file.stem: read_certificate(file.read_text()).not_valid_after_utc for file in files}
 
     def quality_page(self, name: str) -> str | None:
