@@ -7,6 +7,7 @@ import socket
 import sys
 import time
 from pathlib import Path
+from typing import Literal
 
 from py4j.java_gateway import JavaObject
 from pyspark.java_gateway import ensure_callback_server_started
@@ -29,6 +30,8 @@ _LOG_OPTION = f"-Dlog4j2.configurationFile={_LOG_SETTINGS}"
 
 # Which of them a session's readers use: ours is jvm/src/millrace/kafka.
 READER = "spark.millrace.reader"
+# A job that goes on for ever, batch by batch, or a job that ends.
+Work = Literal["stream", "task"]
 READERS = {"millrace": "millrace.kafka.Source", "spark": "kafka"}
 
 
@@ -43,13 +46,14 @@ class NoRoomError(MillraceError):
         )
 
 
-def session_settings(name: str, engine: EngineSpec) -> dict[str, str]:
+def session_settings(name: str, engine: EngineSpec, work: Work) -> dict[str, str]:
     """All of Spark's settings; they are visible to every user of the machine, so no secret."""
     return {
         "spark.app.name": f"millrace-{name}",
         **({} if engine.is_submitted else _of_own_jvm(engine)),
         **_DELTA,
-        **_SMALL_BATCHES,
+        **_EVERYWHERE,
+        **_OF_WORK[work],
         READER: READERS[engine.parts.reader],
         **(spark_settings(engine.bucket) if engine.bucket else {}),
     }
@@ -113,7 +117,7 @@ _DELTA = {
     "spark.sql.maxConcurrentOutputFileWriters": "16",
 }
 
-_SMALL_BATCHES = {
+_EVERYWHERE = {
     # Hadoop's own forks a process for every file it makes: see jvm/src/millrace/fs.
     "spark.hadoop.fs.file.impl": "millrace.fs.LocalFs",
     "spark.hadoop.fs.AbstractFileSystem.file.impl": "millrace.fs.LocalContext",
@@ -121,9 +125,7 @@ _SMALL_BATCHES = {
     "spark.scheduler.mode": "FAIR",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.debug.maxToStringFields": "1000",
-    "spark.sql.adaptive.enabled": "false",
     "spark.sql.session.timeZone": "UTC",
-    "spark.sql.shuffle.partitions": "1",
     "spark.sql.streaming.minBatchesToRetain": "10",
     "spark.sql.streaming.metricsEnabled": "false",
     "spark.sql.streaming.numRecentProgressUpdates": "2",
@@ -134,10 +136,18 @@ _SMALL_BATCHES = {
     "spark.cleaner.periodicGC.interval": "6h",
 }
 
+_OF_WORK: dict[Work, dict[str, str]] = {
+    # A batch is small, and the next waits for it: no time for plans that change on their way.
+    "stream": {"spark.sql.adaptive.enabled": "false", "spark.sql.shuffle.partitions": "1"},
+    # A day of a table may be 50 million rows. Small ones are joined again on their way.
+    "task": {"spark.sql.adaptive.enabled": "true", "spark.sql.shuffle.partitions": "64"},
+}
 
-def build_session(name: str, engine: EngineSpec) -> SparkSession:
+
+def build_session(name: str, engine: EngineSpec, work: Work = "stream") -> SparkSession:
+    settings = session_settings(name, engine, work)
     if engine.is_submitted:
-        return _join_session(name, engine)
+        return _join_session(settings)
     # Free memory goes back to the system sooner with few arenas; the JVM makes many threads.
     os.environ.setdefault("MALLOC_ARENA_MAX", "2")
     if not (engine.cluster and engine.cluster.apart):
@@ -147,23 +157,23 @@ def build_session(name: str, engine: EngineSpec) -> SparkSession:
         # A setting would be an argument of the JVM, for everybody to read.
         arguments = f"--properties-file {engine.cluster.secret_file} pyspark-shell"
         os.environ["PYSPARK_SUBMIT_ARGS"] = arguments
-    session = _open(name, engine)
+    session = _open(settings)
     if engine.cluster:
         _await_executor(session, engine.memory, engine.cluster)
     return session
 
 
-def _join_session(name: str, engine: EngineSpec) -> SparkSession:
+def _join_session(settings: dict[str, str]) -> SparkSession:
     """Of the JVM that started this process, and that is told first when the job is to stop."""
-    session = _open(name, engine)
+    session = _open(settings)
     hook = session.sparkContext._jvm.millrace.submit.StopPythonFirst  # noqa: SLF001 - no other door
     hook.install(os.getpid(), _LONGEST_STOP_S)
     return session
 
 
-def _open(name: str, engine: EngineSpec) -> SparkSession:
+def _open(settings: dict[str, str]) -> SparkSession:
     builder = SparkSession.builder
-    for key, value in session_settings(name, engine).items():
+    for key, value in settings.items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
     _authenticate_callbacks(session)

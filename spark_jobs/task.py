@@ -37,7 +37,7 @@ def run_task(model: type[Task], work: Callable[[SparkSession, Task], Frozen]) ->
 
 def _run(task: Task, work: Callable[[SparkSession, Task], Frozen]) -> int:
     try:
-        session = build_session(f"{task.pipeline}-{task.folder.name}", task.engine)
+        session = build_session(f"{task.pipeline}-{task.folder.name}", task.engine, "task")
         try:
             result = work(session, task)
         finally:
