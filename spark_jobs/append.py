@@ -17,7 +17,6 @@ from spark_jobs.java import java_rows, java_session, jvm
 
 log = logging.getLogger(__name__)
 
-_HELD = -1
 _CHANGED = (MetadataChangedException, ProtocolChangedException)
 _TRIES = 5
 
@@ -29,11 +28,18 @@ class Batch(NamedTuple):
     number: int
 
 
-def append_once(rows: DataFrame, table: str, batch: Batch) -> int | None:
-    """How many rows; None where the table holds the batch already."""
-    append = jvm(rows.sparkSession).millrace.delta.AppendOnce.append
-    count = int(append(java_rows(rows), table, *batch))
-    return None if count == _HELD else count
+def append_once(
+    rows: DataFrame, table: str, batch: Batch, check: Callable[[], None] = lambda: None
+) -> int | None:
+    """How many rows; None where the table holds the batch already.
+
+    `check`: called when all rows are read; where it raises, the table has none of them.
+    """
+    files = jvm(rows.sparkSession).millrace.delta.AppendOnce.write(java_rows(rows), table, *batch)
+    if files is None:
+        return None
+    check()
+    return int(files.commit())
 
 
 def append_by_delta(rows: DataFrame, table: str, batch: Batch) -> None:

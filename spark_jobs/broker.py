@@ -16,12 +16,10 @@ from confluent_kafka import (
     TopicPartition,
 )
 
-from millrace.core.errors import TransientError
 from millrace.core.job import SiteInput
 from millrace.core.lag import Bounds, Partition
 from millrace.core.record_time import believable
-from millrace.state.files import mtime_ns
-from millrace.state.properties import read_properties
+from spark_jobs.login import Login
 
 log = logging.getLogger(__name__)
 
@@ -29,8 +27,6 @@ log = logging.getLogger(__name__)
 _END, _BEGINNING = -1, -2
 # The last offsets of a partition may be markers of transactions, which are no records.
 _TAIL = 4
-# Each look at a secret of AWS's is a call, and paid for.
-_SECRET_EVERY_S = 300
 
 _LIGHT = {
     "enable.auto.commit": False,
@@ -57,7 +53,7 @@ class Broker:
         self._group = group
         self._timeout_s = timeout_s
         self._client: Consumer | None = None
-        self._secret_then: object = None
+        self._login = Login(site)
         self._partitions: list[Partition] = []
         self._listed_at_s = 0.0
 
@@ -84,6 +80,25 @@ class Broker:
         finally:
             client.unassign()
 
+    def stamps_at(self, offsets: Mapping[Partition, int]) -> dict[Partition, tuple[int, int]]:
+        """Offset and time of the first record at or after each offset, where one comes in time."""
+        if not offsets:
+            return {}
+        client = self._connect()
+        client.assign([TopicPartition(*part, offset) for part, offset in offsets.items()])
+        found: dict[Partition, tuple[int, int]] = {}
+        deadline_s = time.monotonic() + self._timeout_s
+        try:
+            while len(found) < len(offsets) and time.monotonic() < deadline_s:
+                record = client.poll(0.1)
+                if record is None or record.error():
+                    continue
+                found.setdefault(_part_of(record), (record.offset() or 0, record.timestamp()[1]))
+                client.incremental_unassign([TopicPartition(*_part_of(record))])
+        finally:
+            client.unassign()
+        return found
+
     def newest_times(self, ends: Mapping[Partition, int]) -> dict[Partition, datetime]:
         """The time of the last record before each end, where one comes in time."""
         if not ends:
@@ -101,45 +116,14 @@ class Broker:
             self._client.close()
 
     def _connect(self) -> Consumer:
-        written = self._login_version()
         if self._client is None:
-            self._client = Consumer({**self._settings(), **self._login()}, logger=log)
-        elif written != self._secret_then and (login := self._login_again()):
-            # For its next connection; the one it has goes on.
-            self._client.set_sasl_credentials(*login.values())
-        self._secret_then = written
+            self._client = Consumer({**self._settings(), **self._login.settings()}, logger=log)
+        else:
+            self._login.renew(self._client)
         return self._client
 
     def _settings(self) -> dict[str, object]:
         return {"group.id": self._group, **_LIGHT, **self._site.librdkafka}
-
-    def _login(self) -> dict[str, str]:
-        if not str(self._site.librdkafka.get("security.protocol", "")).upper().startswith("SASL"):
-            return {}
-        secret = self._secret()
-        return {"sasl.username": secret["username"], "sasl.password": secret["password"]}
-
-    def _login_again(self) -> dict[str, str]:
-        """Nothing while its keeper is away: the connection that there is goes on."""
-        try:
-            return self._login()
-        except TransientError as error:
-            log.debug("site %s: %s", self._site.site, error)
-            return {}
-
-    def _secret(self) -> Mapping[str, str]:
-        if not self._site.secret:
-            return read_properties(self._site.secret_file)
-        # Slow to import, and whoever has a file does not need it.
-        from millrace.state.aws_secrets import read_secret
-
-        return read_secret(self._site.secret)
-
-    def _login_version(self) -> object:
-        """Another one, perhaps another password."""
-        if self._site.secret:
-            return int(time.monotonic() / _SECRET_EVERY_S)
-        return mtime_ns(self._site.secret_file)
 
     def _known_partitions(self, refresh_s: float = 30.0) -> list[Partition]:
         now_s = time.monotonic()

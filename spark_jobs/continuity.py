@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
+from datetime import date
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -22,13 +23,14 @@ from millrace.core.continuity import (
     to_ask,
     topics_with_empty_offsets,
 )
-from millrace.core.coordinates import Part, below, since_day
+from millrace.core.coordinates import Part, since_day
+from millrace.core.ends import below
 from millrace.core.instants import latest_of
 from millrace.core.ranges import Ranges, count, hull, without
 from spark_jobs.agreement import LAYERS, Found, compare, exact_doubles
 from spark_jobs.coverage import ranges_of, words_of
 from spark_jobs.ends import committed_ends
-from spark_jobs.kafka_span import read_spans
+from spark_jobs.kafka_span import read_spans, refuse_other_topics
 from spark_jobs.producers import look_at_producers
 from spark_jobs.reading import read_table
 from spark_jobs.site_view import SiteView, look_at_sites
@@ -42,18 +44,22 @@ def verify(spark: SparkSession, task: ContinuitySpec) -> ContinuityResult:
     tables = _tables(spark, task, below(ends))
     say("comparing the tables")
     compared = compare(tables, latest_of(task.bronze_from, task.refined_from))
-    facts = _facts(sites, compared.found["bronze"])
+    facts = _facts(sites, compared.found["bronze"], task.bronze_from)
     at_broker = _ask_brokers(spark, task, facts)
+    refuse_other_topics(task.inputs, at_broker)
     verdicts = _judge(facts, at_broker)
+    names = {part: _named(part, sites) for part in facts}
     producers, gaps = look_at_producers(tables["bronze"], sites, task.settle_s)
     return ContinuityResult(
-        parts=tuple(_state(part, facts[part], verdicts[part]) for part in sorted(facts)),
+        parts=tuple(
+            _state(names[part], facts[part], verdicts[part]) for part in sorted(facts, key=_by_name)
+        ),
         days=compared.days,
         producers=producers,
         alarms=(
             *(unreachable_alarm(site.site, site.error) for site in sites if site.error),
-            *_hole_alarms(task, facts, verdicts),
-            *_table_alarms(task, tables, compared.found),
+            *_hole_alarms(task, facts, verdicts, names),
+            *_table_alarms(task, tables, compared.found, names),
             *gaps,
         ),
     )
@@ -68,11 +74,13 @@ def _tables(spark: SparkSession, task: ContinuitySpec, settled: str) -> dict[str
     return tables
 
 
-def _facts(sites: list[SiteView], present: Mapping[Part, Ranges]) -> dict[Part, Facts]:
+def _facts(
+    sites: list[SiteView], present: Mapping[Part, Ranges], first_day: date | None
+) -> dict[Part, Facts]:
     known = {part for site in sites for part in site.parts} | present.keys()
     views = {site.site: site for site in sites}
     return {
-        part: views[part.site].facts(part, present.get(part, ()))
+        part: views[part.site].facts(part, present.get(part, ()), first_day)
         for part in known
         if part.site in views
     }
@@ -120,23 +128,39 @@ def _state(part: Part, facts: Facts, verdict: Verdict) -> PartState:
     )
 
 
+def _named(part: Part, sites: list[SiteView]) -> Part:
+    """As people know it: without an id where it is of the topic that is there now."""
+    is_now = any(view.is_now(part) for view in sites if view.site == part.site)
+    return part.now if is_now else part
+
+
+def _by_name(part: Part) -> tuple[str, str, int, str]:
+    return part.site, part.topic, part.partition, part.topic_id
+
+
 def _hole_alarms(
-    task: ContinuitySpec, facts: Mapping[Part, Facts], verdicts: Mapping[Part, Verdict]
+    task: ContinuitySpec,
+    facts: Mapping[Part, Facts],
+    verdicts: Mapping[Part, Verdict],
+    names: Mapping[Part, Part],
 ) -> Iterator[Alarm]:
     for part in sorted(facts):
-        yield from part_alarms(task.pipeline, part, facts[part], verdicts[part])
+        yield from part_alarms(task.pipeline, names[part], facts[part], verdicts[part])
 
 
 def _table_alarms(
-    task: ContinuitySpec, tables: Mapping[str, DataFrame], found: Found
+    task: ContinuitySpec,
+    tables: Mapping[str, DataFrame],
+    found: Found,
+    names: Mapping[Part, Part],
 ) -> Iterator[Alarm]:
     for kind in (Kind.UNREFINED, Kind.IN_BOTH, Kind.ORPHANED):
         for part, ranges in sorted(found.get(kind.replace("-", "_"), {}).items()):
-            yield disagreement_alarm(task.pipeline, kind, part, ranges)
+            yield disagreement_alarm(task.pipeline, kind, names.get(part, part), ranges)
     for layer, rows in tables.items():
         doubles = exact_doubles(rows, found[f"doubled_{layer}"])
         for part, ranges in sorted(doubles.items()):
-            yield doubles_alarm(layer, part, ranges)
+            yield doubles_alarm(layer, names.get(part, part), ranges)
 
 
 if __name__ == "__main__":

@@ -91,4 +91,4 @@ def _words(rows: Iterator[Row]) -> Iterator[tuple[int, int, int]]:
 
 
 def _key(row: Row) -> tuple[str, Part]:
-    return row["name"], Part(row["site"], row["topic"], row["partition"])
+    return row["name"], Part(*(row[name] for name in Part._fields))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
@@ -19,12 +20,15 @@ from millrace.core.standing import end_of_all
 from millrace.state.checkpoint import Checkpoint
 from millrace.state.objects import objects_at
 from millrace.state.twin_files import TwinFiles, TwinMemory
+from spark_jobs.broker import Broker
 from spark_jobs.jvm import Jvm
 from spark_jobs.pulse import Pulse
 from spark_jobs.refined_tables import ensure_refined_tables
 from spark_jobs.session import build_session
 from spark_jobs.sink import BatchSink, Fence
 from spark_jobs.site_query import SiteQuery
+from spark_jobs.site_tables import SiteTables
+from spark_jobs.site_topics import SiteTopics
 from spark_jobs.source import beginning, pace, read_site
 from spark_jobs.stopping import StopRequest
 from spark_jobs.twins import lately_seen
@@ -35,6 +39,8 @@ log = logging.getLogger(__name__)
 _TICK_S = 0.5
 # Each batch looks by itself; this ends an idle job, and in a bucket each look is paid for.
 _LOOK_S = 5.0
+# Sites that are away keep a start waiting for seconds; the others are not to wait for all of them.
+_STARTS_AT_ONCE = 8
 
 
 class NoTableError(MillraceError):
@@ -59,8 +65,9 @@ def drive(job: JobSpec, pulse: Pulse, stop: StopRequest) -> None:
         if job.refine:
             ensure_refined_tables(session, job.tables, job.refine)
         fence = Fence(job.generations_dir, job.generation, job.engine.bucket)
+        starts = ThreadPoolExecutor(_STARTS_AT_ONCE)
         queries = [
-            _site_query(session, job, site, fence, watch)
+            _site_query(session, job, site, fence, watch, starts)
             for site, watch in zip(job.inputs, pulse.watches, strict=True)
         ]
         try:
@@ -68,6 +75,7 @@ def drive(job: JobSpec, pulse: Pulse, stop: StopRequest) -> None:
         finally:
             pulse.say(Phase.STOPPING)
             _end(queries)
+            starts.shutdown()
             session.stop()
 
 
@@ -109,13 +117,21 @@ def _end(queries: list[SiteQuery]) -> None:
 
 
 def _site_query(
-    session: SparkSession, job: JobSpec, site: SiteInput, fence: Fence, watch: SiteWatch
+    session: SparkSession,
+    job: JobSpec,
+    site: SiteInput,
+    fence: Fence,
+    watch: SiteWatch,
+    starts: Executor,
 ) -> SiteQuery:
     checkpoint = Checkpoint(site.checkpoint, job.engine.bucket)
+    broker = partial(Broker, site, f"millrace-{job.pipeline}-begin")
+    topics = SiteTopics(site, checkpoint, broker, watch.on_histories)
     kept = TwinFiles(objects_at(site.checkpoint, job.engine.bucket))
     memory = TwinMemory(kept, lambda span: lately_seen(session, job.tables.bronze, span))
     sink = BatchSink(
         site=site.site,
+        topics=topics,
         tables=job.tables,
         refine=job.refine,
         checkpoint=checkpoint,
@@ -127,8 +143,11 @@ def _site_query(
     )
 
     def begin() -> StreamingQuery:
+        topics.bring(SiteTables(session, job, site, sink))
         is_new = checkpoint.last_planned() < 0
-        start = beginning(session, job, site) if is_new else "earliest"
+        start = "earliest"
+        if is_new:
+            start = beginning(session, job, site, topics.ids_at(-1), topics.begun())
         return (
             read_site(session, job, site, start)
             .writeStream.queryName(f"{job.pipeline}/{site.site}")
@@ -139,7 +158,8 @@ def _site_query(
         )
 
     files = (site.secret_file, site.ca_file)
-    return SiteQuery(site.site, begin, checkpoint, files, watch.standing)
+    standing = watch.standing
+    return SiteQuery(site.site, begin, checkpoint, files, topics.are_others, starts, standing)
 
 
 @contextmanager

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from millrace.core.lag import Partition
+from millrace.core.ends import Ends
 from millrace.core.task import TaskSpec
 from millrace.state.checkpoint import Checkpoint
 
 
-def committed_ends(task: TaskSpec, checkpoint: str) -> dict[Partition, int]:
-    """Nothing before the first batch has gone through."""
-    state = Checkpoint(checkpoint, task.engine.bucket)
-    return state.offsets(state.last_commit())
+def committed_ends(task: TaskSpec, checkpoint: str) -> Ends:
+    return Checkpoint(checkpoint, task.engine.bucket).ends()

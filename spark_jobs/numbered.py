@@ -16,6 +16,7 @@ def numbered(bronze: DataFrame, *more: Column) -> DataFrame:
     rows = bronze.where(f.col("headers").isNotNull()).select(
         *COORDINATES,
         "kafka_time",
+        "ingested_at",
         _header(PRODUCER).alias("producer"),
         _number(EPOCH).alias("epoch"),
         _number(SEQUENCE).alias("number"),

@@ -36,8 +36,10 @@ def look_at_producers(bronze: DataFrame, sites: list[SiteView], settle_s: float)
 
 def _as_offsets(rows: DataFrame) -> DataFrame:
     """Counted as a partition's offsets are: producer for topic, epoch for partition."""
-    offsets = zip((*IDENTITY, "number"), (*Part._fields, "offset"), strict=True)
-    return rows.select("kafka_time", *(f.col(name).alias(called) for name, called in offsets))
+    offsets = zip((*IDENTITY, "number"), ("site", "topic", "partition", "offset"), strict=True)
+    named = (f.col(name).alias(called) for name, called in offsets)
+    # A producer counts on over a topic that is made anew.
+    return rows.select("kafka_time", *named, f.lit("").alias("topic_id"))
 
 
 def _words_with_twins(words: DataFrame) -> DataFrame:
@@ -82,7 +84,11 @@ def _states(sent: Mapping[Part, Ranges], twins: Mapping[Part, int]) -> tuple[Pro
 
 def _alarms(sent: Mapping[Part, Ranges], settled: Mapping[Part, Ranges]) -> tuple[Alarm, ...]:
     gaps = {part: producer_gaps(ranges, settled.get(part, ())) for part, ranges in sent.items()}
-    alarms = [sequence_alarm(*part, missing) for part, missing in sorted(gaps.items()) if missing]
+    alarms = [
+        sequence_alarm(part.site, part.topic, part.partition, missing)
+        for part, missing in sorted(gaps.items())
+        if missing
+    ]
     return (*alarms, *_alarms_between_epochs(sent, settled))
 
 

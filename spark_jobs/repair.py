@@ -62,11 +62,11 @@ def next_number(spark: SparkSession, table: str) -> int:
     return int(_java(spark).last(java_session(spark), table)) + 1
 
 
-def add(rows: DataFrame, table: str, number: int) -> int:
-    """Append rows that the table has not; returns how many."""
+def add(rows: DataFrame, table: str, number: int, check: Callable[[], None] = lambda: None) -> int:
+    """Append rows that the table has not; returns how many. `check`: as of `append_once`."""
     in_order = rows.sortWithinPartitions(*COORDINATES)
     writer = str(_java(rows.sparkSession).WRITER)
-    added = append_once(in_order, table, Batch(writer, number))
+    added = append_once(in_order, table, Batch(writer, number), check)
     if added is None:
         raise OvertakenError(f"{table}: another repair has number {number}")
     return added

@@ -15,7 +15,7 @@ from millrace.core.ranges import Range, Ranges, hull
 from millrace.core.refine import RefineSpec
 from millrace.core.replay import PartPlan, PartResult, ReplayResult, ReplaySpec, part_result
 from millrace.core.silver import COORDINATES
-from spark_jobs.kafka_span import read_spans
+from spark_jobs.kafka_span import read_spans, refuse_other_topics
 from spark_jobs.reading import read_table
 from spark_jobs.refine import quarantine_rows, refine, silver_rows
 from spark_jobs.refined_tables import ensure_refined_tables
@@ -66,7 +66,8 @@ def _add_to_bronze(
     if rows is None:
         return 0
     held = read_table(spark, table).where(_where(view, wanted))
-    return add(_not_in(rows.where(since_day(task.bronze_from)), held), table, number)
+    missing = _not_in(rows.where(since_day(task.bronze_from)), held)
+    return add(missing, table, number, lambda: refuse_other_topics(task.inputs, wanted))
 
 
 def _add_refined(

@@ -10,13 +10,15 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from millrace.core.coordinates import Part
+from millrace.core.ends import Ends
 from millrace.core.errors import MillraceError
 from millrace.core.job import SiteInput
 from millrace.core.lag import Bounds, Partition
-from millrace.core.replay import PartPlan, ReplaySpec, Window, owned_from, plan_part
+from millrace.core.replay import PartPlan, ReplaySpec, Window, plan_part
 from spark_jobs.broker import Broker
 from spark_jobs.ends import committed_ends
 from spark_jobs.reading import read_table
+from spark_jobs.topic_ids import TopicIds
 
 
 def plan_parts(spark: SparkSession, task: ReplaySpec) -> dict[Part, PartPlan]:
@@ -27,32 +29,29 @@ def plan_parts(spark: SparkSession, task: ReplaySpec) -> dict[Part, PartPlan]:
 
 def _from_brokers(task: ReplaySpec, bronze: DataFrame) -> Iterator[tuple[Part, PartPlan]]:
     for site in task.inputs:
-        committed = committed_ends(task, site.checkpoint)
-        for part, (held, window) in _ask_broker(task, site, bronze).items():
-            yield part, plan_part(window, owned_from(committed, part), held)
+        ends = committed_ends(task, site.checkpoint)
+        for part, (held, window) in _ask_broker(task, site, ends, bronze).items():
+            yield part, plan_part(window, ends.owned_from(part), held)
 
 
 def _ask_broker(
-    task: ReplaySpec, site: SiteInput, bronze: DataFrame
+    task: ReplaySpec, site: SiteInput, ends: Ends, bronze: DataFrame
 ) -> dict[Part, tuple[Bounds, Window]]:
     broker = Broker(site, group=f"millrace-{task.pipeline}-replay", timeout_s=15.0)
     try:
-        held = {_part(site, p): bounds for p, bounds in broker.bounds().items()}
-        _refuse_absent_topics(site, held)
+        ids = TopicIds(site, timeout_s=15.0)()
+        bounds = {p: one for p, one in broker.bounds().items() if p[0] in ids}
+        held = {_part(site, p, ends, ids): one for p, one in bounds.items()}
+        held = {
+            part: Bounds(max(one.low, ends.begins(part) or 0), one.high)
+            for part, one in held.items()
+        }
         named = _only_named(task, held)
         return {part: (named[part], w) for part, w in _windows(task, broker, named, bronze).items()}
     except KafkaException as error:
         raise MillraceError(f"site {site.site!r}: {error.args[0].str()}") from error
     finally:
         broker.close()
-
-
-def _refuse_absent_topics(site: SiteInput, held: Mapping[Part, Bounds]) -> None:
-    for topic in site.topics:
-        if not any(part.topic == topic for part in held):
-            raise MillraceError(
-                f"site {site.site!r} has no topic {topic!r}; the pipeline's provision task makes it"
-            )
 
 
 def _only_named(task: ReplaySpec, held: Mapping[Part, Bounds]) -> dict[Part, Bounds]:
@@ -97,16 +96,20 @@ def _ends_before(bronze: DataFrame, since: datetime) -> dict[Part, int]:
     """Where the records before a time end, as far as bronze knows them."""
     before = bronze.where((f.col("day") <= since.date()) & (f.col("kafka_time") < f.lit(since)))
     rows = before.groupBy(*Part._fields).agg(f.max("offset").alias("last")).collect()
-    return {Part(row.site, row.topic, row.partition): row.last + 1 for row in rows}
+    return {Part(*row[:-1]): row.last + 1 for row in rows}
 
 
 def _from_bronze(task: ReplaySpec, bronze: DataFrame) -> Iterator[tuple[Part, PartPlan]]:
     ends = {site.site: committed_ends(task, site.checkpoint) for site in task.inputs}
-    for part, window in _stored_windows(task, bronze).items():
-        yield part, plan_part(window, owned_from(ends[part.site], part), held=None)
+    for part, (window, end) in _stored_windows(task, bronze).items():
+        owned = ends[part.site].owned_from(part)
+        if owned is None and window.end is None:
+            window = Window(window.begin, end)
+        yield part, plan_part(window, owned, held=None)
 
 
-def _stored_windows(task: ReplaySpec, bronze: DataFrame) -> dict[Part, Window]:
+def _stored_windows(task: ReplaySpec, bronze: DataFrame) -> dict[Part, tuple[Window, int]]:
+    """Each with the end of all that bronze has of it."""
     rows = bronze.where(f.col("site").isin([site.site for site in task.inputs]))
     rows = rows.where(f.col("topic").isin(list(task.inputs[0].topics)))
     if task.partitions is not None:
@@ -121,13 +124,17 @@ def _stored_windows(task: ReplaySpec, bronze: DataFrame) -> dict[Part, Window]:
     found = rows.groupBy(*Part._fields).agg(*ends)
     by_offsets = _by_offsets(task)
     return {
-        Part(row.site, row.topic, row.partition): Window(
-            row.first if by_offsets.begin is None else by_offsets.begin,
-            row.last + 1 if task.asked.until else by_offsets.end,
+        Part(row.site, row.topic, row.partition, row.topic_id): (
+            Window(
+                row.first if by_offsets.begin is None else by_offsets.begin,
+                row.last + 1 if task.asked.until else by_offsets.end,
+            ),
+            row.last + 1,
         )
         for row in found.collect()
     }
 
 
-def _part(site: SiteInput, partition: Partition) -> Part:
-    return Part(site.site, *partition)
+def _part(site: SiteInput, partition: Partition, ends: Ends, ids: Mapping[str, str]) -> Part:
+    topic, number = partition
+    return Part(site.site, topic, number, ends.id_now(topic, ids[topic]))

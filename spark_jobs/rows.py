@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import reduce
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
@@ -18,10 +21,14 @@ def utc_day(moment: str) -> Column:
     return f.expr(f"date_from_unix_date(cast({days} as int))")
 
 
-def bronze_rows(records: DataFrame, site: str) -> DataFrame:
-    """Records as Kafka's source gives them, as the bronze table wants them."""
+def bronze_rows(records: DataFrame, site: str, ids: Mapping[str, str]) -> DataFrame:
+    """Records as Kafka's source gives them, as the bronze table wants them.
+
+    `ids`: of the incarnations of the topics that they are of.
+    """
     values: dict[str, Column] = {
         "site": f.lit(site),
+        "topic_id": _topic_id(ids),
         "kafka_time": f.col("timestamp"),
         # When the batch was planned, the same for all its rows; readable they are when it is done.
         "ingested_at": Column(jvm(records.sparkSession).millrace.refine.Moment.now()),
@@ -30,4 +37,13 @@ def bronze_rows(records: DataFrame, site: str) -> DataFrame:
     }
     return records.select(
         *(values.get(name, f.col(name)).cast(kind).alias(name) for name, kind in COLUMNS)
+    )
+
+
+def _topic_id(ids: Mapping[str, str]) -> Column:
+    (_, last), *others = ids.items()
+    return reduce(
+        lambda rest, one: f.when(f.col("topic") == one[0], f.lit(one[1])).otherwise(rest),
+        others,
+        f.lit(last),
     )

@@ -10,8 +10,9 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 from millrace.core.engine import Tables
 from millrace.core.one_batch import carry
@@ -23,8 +24,8 @@ from millrace.core.tally import OLDEST_MS, Tally
 from millrace.state.checkpoint import Checkpoint
 from millrace.state.generations import latest
 from millrace.state.twin_files import TwinMemory
-from spark_jobs.append import Batch, while_tables_change
-from spark_jobs.site_batch import RawBatch, RefinedBatch
+from spark_jobs.append import Batch, append_by_delta, append_once, while_tables_change
+from spark_jobs.site_batch import RawBatch, RefinedBatch, read_span
 
 
 class FencedError(Exception):
@@ -45,11 +46,22 @@ class Fence:
             raise FencedError(f"generation {newest} took over from {self.generation}")
 
 
+class Topics(Protocol):
+    """Which incarnations of a site's topics its query reads."""
+
+    def ids_at(self, batch: int) -> dict[str, str]:
+        """By topic; a batch is of one incarnation of each."""
+
+    def check(self) -> None:
+        """Raises where the broker has another one of some topic by now."""
+
+
 @dataclass(frozen=True)
 class BatchSink:
     """Called by Spark with each batch of one site."""
 
     site: str
+    topics: Topics
     tables: Tables
     refine: RefineSpec | None
     checkpoint: Checkpoint
@@ -69,15 +81,39 @@ class BatchSink:
     def _once(self, records: DataFrame, batch_id: int) -> None:
         self.fence.check()
         batch = Batch(self.checkpoint.query_id(), batch_id)
-        span = self._span(batch_id)
+        self._carry(records, self._span(batch_id), batch)
+
+    def _carry(self, records: DataFrame, span: Span, batch: Batch) -> None:
         slots = records.sparkSession.sparkContext.defaultParallelism
         tasks = task_count(span.rows(), len(span.ranges()), slots, self.sites)
-        raw = (records, tasks, span, batch, self.tables, self.by_delta)
+        raw = (records, tasks, span, batch, self.tables, self.by_delta, self.topics.check)
         if self.refine:
             work = RefinedBatch(*raw, self.refine, self.twins, self.tell)
             carry(work, apart=self.by_delta)
         else:
             RawBatch(*raw).append_raw()
+
+    def settle(self, spark: SparkSession, batch_id: int) -> bool:
+        """Whether bronze holds rows of a batch; then the other tables have theirs after this.
+
+        A batch that it does not hold cannot be written any more, by whomever.
+        """
+        self.fence.check()
+        batch, span = Batch(self.checkpoint.query_id(), batch_id), self._span(batch_id)
+        nothing = spark.read.format("delta").load(self.tables.bronze).limit(0)
+        append = append_by_delta if self.by_delta else append_once
+        append(nothing, self.tables.bronze, batch)
+        if read_span(spark, self.tables.bronze, span).isEmpty():
+            return False
+        self._carry(nothing, span, batch)
+        return True
+
+    def skip(self, batch_id: int) -> None:
+        """A batch without a row leaves what was seen before it."""
+        if self.refine:
+            begin = self.checkpoint.offsets(batch_id - 1)
+            nothing = Span(self.site, self.topics.ids_at(batch_id - 1), begin, begin)
+            self.twins.keep(batch_id, self.twins.before(batch_id, nothing))
 
     def tell(self, found: dict[str, int]) -> None:
         """What was found in a batch that is in all tables."""
@@ -88,4 +124,4 @@ class BatchSink:
 
     def _span(self, batch_id: int) -> Span:
         begin, end = self.checkpoint.offsets(batch_id - 1), self.checkpoint.offsets(batch_id)
-        return Span(self.site, begin, end)
+        return Span(self.site, self.topics.ids_at(batch_id), begin, end)

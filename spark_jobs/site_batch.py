@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 
 from millrace.core import bronze
@@ -41,25 +42,40 @@ class RawBatch:
     batch: Batch
     tables: Tables
     by_delta: bool
+    # Called when all records are read; raises where they may be of other topics.
+    check: Callable[[], None]
 
     @property
     def spark(self) -> SparkSession:
         return self.records.sparkSession
 
     def rows(self) -> DataFrame:
-        return bronze_rows(self.records, self.span.site)
+        return bronze_rows(self.records, self.span.site, self.span.ids)
 
     def is_in_bronze(self) -> bool:
         return holds(self.spark, self.tables.bronze, self.batch)
 
     def append_raw(self) -> None:
         if self.by_delta:
-            append_by_delta(self.rows().coalesce(self.tasks), self.tables.bronze, self.batch)
+            self._append_raw_by_delta()
         elif not self.is_in_bronze():
             names = [name for name, _ in bronze.COLUMNS]
             rows = self.rows().coalesce(self.tasks)
             written = write(rows, [Output(self.tables.bronze, names, names)])
+            self.check()
             written.commit(self.tables.bronze, self.batch)
+
+    def _append_raw_by_delta(self) -> None:
+        """Delta writes and commits in one, so all rows are read and looked at before."""
+        if not read_span(self.spark, self.tables.bronze, self.span).isEmpty():
+            return
+        rows = self.rows().coalesce(self.tasks).persist(StorageLevel.DISK_ONLY)
+        try:
+            rows.count()
+            self.check()
+            append_by_delta(rows, self.tables.bronze, self.batch)
+        finally:
+            rows.unpersist()
 
 
 @dataclass(frozen=True)
@@ -127,6 +143,9 @@ class BatchFiles:
         return self.written.rows(self._table(layer)) > 0
 
     def commit(self, layer: Layer) -> None:
+        if layer is Layer.BRONZE:
+            # An id never comes again: what was the same at the start was the same all the time.
+            self.of.check()
         self.written.commit(self._table(layer), self.of.batch)
 
     def seen(self) -> Seen:

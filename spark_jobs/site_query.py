@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -36,19 +37,26 @@ class SiteQuery:
     """Kept running from outside: `ensure` is called again and again."""
 
     site: str
+    # Takes its time where the broker is away, so it is done beside the main loop.
     begin: Callable[[], StreamingQuery]
     checkpoint: Checkpoint
     # The secret and the CA: of a site that is halted, another of them may be the cure.
     files: tuple[Path, ...]
+    # Whether the broker has another topic under the name of one that the query reads.
+    are_topics_others: Callable[[], bool]
+    pool: Executor
     standing: Standing = field(default_factory=Standing)
     _query: StreamingQuery | None = None
+    _starting: Future[StreamingQuery] | None = None
     _files_then: list[int] = field(default_factory=list)
     _batch_then: int = 0
     _planned_then: int = 0
     _next_look_s: float = 0.0
 
     def ensure(self, now_s: float) -> None:
-        if self._query is not None and self._query.isActive:
+        if self._starting is not None:
+            self._on_start(now_s, self._starting)
+        elif self._query is not None and self._query.isActive:
             self._on_alive(now_s)
         elif self._query is not None:
             error, self._query = failure_text(self._query), None
@@ -61,10 +69,19 @@ class SiteQuery:
     def _begin(self, now_s: float) -> None:
         self.standing.on_begin(now_s)
         self._files_then = self._files_now()
+        self._starting = self.pool.submit(self._start)
+
+    def _start(self) -> StreamingQuery:
+        if self.standing.halted:
+            self._batch_then = self.checkpoint.last_commit()
+        return self.begin()
+
+    def _on_start(self, now_s: float, starting: Future[StreamingQuery]) -> None:
+        if not starting.done():
+            return
+        self._starting = None
         try:
-            if self.standing.halted:
-                self._batch_then = self.checkpoint.last_commit()
-            self._query = self.begin()
+            self._query = starting.result()
         except TransientError as error:
             self._pause(now_s, Fault(Verdict.RETRY, str(error)))
         except (MillraceError, PySparkException, Py4JJavaError, OSError) as error:
@@ -79,7 +96,7 @@ class SiteQuery:
                 log.info("site %s: halted no more", self.site)
 
     def _on_end(self, now_s: float, error: str) -> None:
-        fault = judge(error)
+        fault = self._explained(judge(error))
         if fault.verdict is Verdict.FENCED:
             raise FencedError(fault.reason)
         if fault.verdict is Verdict.END:
@@ -88,6 +105,19 @@ class SiteQuery:
         if fault.verdict is Verdict.HALT:
             log.error("site %s: %s", self.site, error)
         self._pause(now_s, fault)
+
+    def _explained(self, fault: Fault) -> Fault:
+        """Records may be missing because the topic is another; where nobody can say, that is
+        found out with the next start."""
+        if fault.verdict is not Verdict.OFFSETS:
+            return fault
+        try:
+            is_made_anew = self.are_topics_others()
+        except TransientError as error:
+            return Fault(Verdict.UNREACHABLE, str(error))
+        if is_made_anew:
+            return Fault(Verdict.RETRY, "a topic was made anew; going on with it")
+        return Fault(Verdict.HALT, fault.reason)
 
     def _pause(self, now_s: float, fault: Fault) -> None:
         is_login = fault.verdict is Verdict.LOGIN
@@ -131,6 +161,8 @@ class SiteQuery:
 
     def end(self) -> None:
         """Waits for the running batch; `ask_to_end` came before."""
+        if self._starting is not None and not self._starting.cancel():
+            self._await_start(self._starting)
         if self._query is None:
             return
         self._await_batch(self._query)
@@ -139,6 +171,14 @@ class SiteQuery:
         except Py4JJavaError as error:
             # Kafka's client waits for a broker that is away; the end of the JVM does not.
             log.warning("site %s: left without an answer: %s", self.site, error.java_exception)
+
+    def _await_start(self, starting: Future[StreamingQuery]) -> None:
+        try:
+            self._query = starting.result()
+        except Exception as error:
+            log.warning("site %s: not begun: %s", self.site, error)
+        else:
+            self.ask_to_end()
 
     def _await_batch(self, query: StreamingQuery) -> None:
         quiet_since_s = time.monotonic()

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, time
+from datetime import UTC, date, datetime, time
 
 from confluent_kafka import KafkaException
 
 from millrace.core.continuity import ContinuitySpec, Facts
 from millrace.core.coordinates import Part
+from millrace.core.ends import Ends
 from millrace.core.errors import MillraceError
 from millrace.core.job import SiteInput
-from millrace.core.lag import Bounds, Offsets, Partition, waiting
+from millrace.core.lag import Bounds, Partition, waiting
 from millrace.core.ranges import Ranges
 from spark_jobs.broker import Broker
+from spark_jobs.topic_ids import TopicIds
 
 _NOTHING = Bounds(0, 0)
 
@@ -22,7 +24,9 @@ _NOTHING = Bounds(0, 0)
 @dataclass(frozen=True)
 class SiteView:
     site: str
-    committed: Offsets
+    ends: Ends
+    # By topic: the incarnation that the broker has.
+    ids: Mapping[str, str] = field(default_factory=dict)
     held: Mapping[Partition, Bounds] = field(default_factory=dict)
     # The time of the oldest record that the stream has not read yet.
     oldest_waiting: datetime | None = None
@@ -31,35 +35,60 @@ class SiteView:
 
     @property
     def parts(self) -> set[Part]:
-        return {Part(self.site, *partition) for partition in {*self.committed, *self.held}}
+        at_broker = {Part(self.site, *one, self.ids[one[0]]) for one in self.held}
+        return at_broker | self.ends.parts(self.site).keys()
 
-    def facts(self, part: Part, present: Ranges) -> Facts:
-        partition = (part.topic, part.partition)
-        held = None if self.error else self.held.get(partition, _NOTHING)
-        return Facts(present=present, committed=self.committed.get(partition, 0), held=held)
+    def _held_of(self, part: Part) -> Bounds:
+        """Where an older state goes on, what came before is of the incarnation before it."""
+        held = self.held.get((part.topic, part.partition), _NOTHING)
+        return Bounds(max(held.low, self.ends.begins(part) or 0), held.high)
+
+    def is_now(self, part: Part) -> bool:
+        """Of the topic that is there now, as far as anybody knows."""
+        now = self.ends.id_of(part.topic) if self.error else self.ids.get(part.topic)
+        return part.topic_id == now
+
+    def facts(self, part: Part, present: Ranges, first_day: date | None) -> Facts:
+        is_known = not self.error and self.is_now(part)
+        return Facts(
+            present=present,
+            committed=self.ends.parts(self.site).get(part, 0),
+            held=self._held_of(part) if is_known else None,
+            is_former=not self.error and not is_known,
+            begins=self.ends.begins(part, first_day),
+        )
 
 
-def look_at_sites(task: ContinuitySpec, ends: Mapping[str, Offsets]) -> list[SiteView]:
+def look_at_sites(task: ContinuitySpec, ends: Mapping[str, Ends]) -> list[SiteView]:
     return [_look(task, site, ends[site.site]) for site in task.inputs]
 
 
-def _look(task: ContinuitySpec, site: SiteInput, committed: Offsets) -> SiteView:
+def _look(task: ContinuitySpec, site: SiteInput, ends: Ends) -> SiteView:
     broker = Broker(site, group=f"millrace-{task.pipeline}-verify", timeout_s=15.0)
     try:
-        held = broker.bounds()
-        behind = broker.times_at(waiting({part: committed.get(part, 0) for part in held}, held))
+        ids = {topic: ends.id_now(topic, one) for topic, one in TopicIds(site, 15.0)().items()}
+        held = {part: one for part, one in broker.bounds().items() if part[0] in ids}
+        read = {part: _position(ends, ids, part) for part in held}
+        behind = broker.times_at(waiting(read, held))
         return SiteView(
             site=site.site,
-            committed=committed,
+            ends=ends,
+            ids=ids,
             held=_from_first_day(task, broker, held),
             oldest_waiting=min(behind.values(), default=None),
         )
     except KafkaException as error:
-        return SiteView(site.site, committed, error=error.args[0].str())
+        return SiteView(site.site, ends, error=error.args[0].str())
     except MillraceError as error:
-        return SiteView(site.site, committed, error=str(error))
+        return SiteView(site.site, ends, error=str(error))
     finally:
         broker.close()
+
+
+def _position(ends: Ends, ids: Mapping[str, str], part: Partition) -> int:
+    """Of a topic that the stream has not moved to yet, nothing is read."""
+    is_read = ends.id_of(part[0]) == ids[part[0]]
+    return ends.offsets.get(part, 0) if is_read else 0
 
 
 def _from_first_day(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from confluent_kafka import KafkaException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from millrace.core.errors import TransientError
 from millrace.core.job import JobSpec, SiteInput
-from millrace.core.lag import Partition, start_after
+from millrace.core.lag import Offsets, Partition, start_after
 from millrace.core.sharing import prefetch_bytes, rows_per_batch
 from spark_jobs.broker import Broker
 from spark_jobs.session import READER
@@ -44,9 +46,14 @@ def reader_of(spark: SparkSession) -> str:
     return str(spark.conf.get(READER))
 
 
-def beginning(spark: SparkSession, job: JobSpec, site: SiteInput) -> str:
-    """Of a new checkpoint, behind what the table has of the site: nothing is to come twice."""
-    held = _held(spark.read.format("delta").load(job.tables.bronze), site)
+def beginning(
+    spark: SparkSession, job: JobSpec, site: SiteInput, ids: Mapping[str, str], begun: Offsets
+) -> str:
+    """Of a new checkpoint, behind what the table has of these topics: nothing is to come twice.
+
+    `begun`: where at least.
+    """
+    held = {**begun, **held_ends(spark, job, site, ids)}
     if not held:
         return "earliest"
     broker = Broker(site, group=f"millrace-{job.pipeline}-begin")
@@ -58,8 +65,25 @@ def beginning(spark: SparkSession, job: JobSpec, site: SiteInput) -> str:
         broker.close()
 
 
-def _held(bronze: DataFrame, site: SiteInput) -> dict[Partition, int]:
-    its = bronze.where((f.col("site") == site.site) & f.col("topic").isin(list(site.topics)))
+def held_ids(spark: SparkSession, job: JobSpec, site: SiteInput) -> dict[str, list[str]]:
+    """The incarnations of each topic of which the table has rows."""
+    known = (
+        rows_of_site(spark, job, site).groupBy("topic").agg(f.collect_set("topic_id").alias("i"))
+    )
+    return {row.topic: row.i for row in known.collect()}
+
+
+def rows_of_site(spark: SparkSession, job: JobSpec, site: SiteInput) -> DataFrame:
+    bronze = spark.read.format("delta").load(job.tables.bronze)
+    return bronze.where((f.col("site") == site.site) & f.col("topic").isin(list(site.topics)))
+
+
+def held_ends(
+    spark: SparkSession, job: JobSpec, site: SiteInput, ids: Mapping[str, str]
+) -> dict[Partition, int]:
+    """Behind the last row that the table has of each partition of these topics."""
+    rows = rows_of_site(spark, job, site)
+    its = rows.where(f.col("topic_id").isin(list(ids.values())))
     ends = its.groupBy("topic", "partition").agg((f.max("offset") + 1).alias("end"))
     return {(row.topic, row.partition): row.end for row in ends.collect()}
 

@@ -57,7 +57,7 @@ def lately_seen(spark: SparkSession, bronze: str, span: Span) -> dict[str, Range
     first = datetime.now(UTC).date() - timedelta(days=1)
     rows = spark.read.format("delta").load(bronze)
     its = rows.where((f.col("site") == span.site) & (f.col("day") >= f.lit(first)))
-    return seen_in(its.where(f"NOT {from_on(span.site, span.start())}"), {})
+    return seen_in(its.where(f"NOT {from_on(span.start())}"), {})
 
 
 def in_one_task(rows: DataFrame) -> DataFrame:
@@ -79,8 +79,14 @@ def _twins_in(bronze: DataFrame) -> DataFrame:
     bit = f.expr("shiftleft(1L, cast(number & 63 as int))")
     counted = named.groupBy(*words).agg(f.count("*").alias("rows"), f.bit_or(bit).alias("mask"))
     crowded = counted.where("rows > bit_count(mask)").select(*words)
-    as_they_came = Window.partitionBy(*IDENTITY, "number").orderBy("topic", "partition", "offset")
-    doubled = named.join(f.broadcast(crowded), words)
+    as_they_came = Window.partitionBy(*IDENTITY, "number").orderBy(
+        "topic", "began", "partition", "offset"
+    )
+    # All rows of a topic come before those of the next that has its name.
+    of_topic = Window.partitionBy("site", "topic", "topic_id")
+    doubled = named.join(f.broadcast(crowded), words).withColumn(
+        "began", f.min("ingested_at").over(of_topic)
+    )
     return (
         doubled.withColumn("nth", f.row_number().over(as_they_came))
         .where("nth > 1")

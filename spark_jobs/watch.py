@@ -11,7 +11,8 @@ from datetime import datetime
 from confluent_kafka import KafkaException
 
 from millrace.core.errors import MillraceError
-from millrace.core.heartbeat import SiteBeat
+from millrace.core.heartbeat import MadeAnew, SiteBeat
+from millrace.core.incarnations import Histories
 from millrace.core.lag import (
     Bounds,
     Partition,
@@ -28,6 +29,8 @@ from spark_jobs.broker import Broker
 
 log = logging.getLogger(__name__)
 
+_TOLD = 10
+
 
 @dataclass
 class SiteWatch:
@@ -42,6 +45,8 @@ class SiteWatch:
     interval_s: float = 2.0
     # A record is fetched for it from each partition that grew.
     newest_interval_s: float = 10.0
+    # Which topics its query reads, once it is known.
+    histories: Histories = field(default_factory=Histories)
     _stopped: threading.Event = field(default_factory=threading.Event)
     _bounds: dict[Partition, Bounds] = field(default_factory=dict)
     _positions: dict[Partition, int] = field(default_factory=dict)
@@ -49,6 +54,10 @@ class SiteWatch:
     _newest: dict[Partition, tuple[int, datetime]] = field(default_factory=dict)
     _newest_next_s: float = 0.0
     _beat: SiteBeat | None = None
+
+    def on_histories(self, histories: Histories) -> None:
+        """Which topics its query reads from now on."""
+        self.histories = histories
 
     def start(self) -> None:
         threading.Thread(target=self._run, name=f"watch-{self.site}", daemon=True).start()
@@ -100,12 +109,14 @@ class SiteWatch:
             refused=self.tally.refused(),
             broken=self.tally.broken(),
             readable_after_s=self.tally.readable_after_s,
+            made_anew=_made_anew(self.histories),
         )
 
     def _advance(self, positions: dict[Partition, int]) -> None:
-        rows = sum(offset - self._positions.get(p, offset) for p, offset in positions.items())
+        # A position in a topic that was made anew may be behind that in the former one.
+        went = (offset - self._positions.get(p, offset) for p, offset in positions.items())
         self._positions = positions
-        self.throughput.on_rows(time.monotonic(), max(0, rows))
+        self.throughput.on_rows(time.monotonic(), sum(max(0, rows) for rows in went))
 
     def _find_oldest(self) -> None:
         wanted = waiting(self._positions, self._bounds)
@@ -129,3 +140,10 @@ class SiteWatch:
             log.debug("site %s: no newest record read: %s", self.site, error)
             return
         self._newest |= {part: (ends[part], at) for part, at in found.items()}
+
+
+def _made_anew(histories: Histories) -> tuple[MadeAnew, ...]:
+    return tuple(
+        MadeAnew(topic=topic, topic_id=topic_id, found_at=found_at)
+        for found_at, topic, topic_id in histories.made_anew()[-_TOLD:]
+    )

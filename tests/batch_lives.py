@@ -77,7 +77,7 @@ def lives(draw: st.DrawFn, most_batches: int = 4, most_messages: int = 8) -> Lif
             records.append(Record((partition, ends[partition]), sender, count, is_good))
             ends[partition] += 1
         before = _offsets(begin) if number or knows_begin else {}
-        span = Span("plant-a", before, _offsets(ends))
+        span = Span("plant-a", {"t": "the-id"}, before, _offsets(ends))
         batches.append(OneBatch(span, records, draw(_CRASHES), draw(st.booleans())))
     return Life(tuple(batches))
 

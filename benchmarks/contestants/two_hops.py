@@ -6,6 +6,7 @@ python -m benchmarks.contestants.two_hops JOB.json, with the job's own file and 
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 
 from pyspark.sql import DataFrame
@@ -17,10 +18,13 @@ from millrace.state.generations import claim
 from millrace.state.objects import FolderObjects
 from millrace.state.twin_files import TwinFiles, TwinMemory
 from spark_jobs.append import Batch, append_once
+from spark_jobs.broker import Broker
 from spark_jobs.refine import quarantine_rows, refine, silver_rows
 from spark_jobs.refined_tables import ensure_refined_tables
 from spark_jobs.session import build_session
 from spark_jobs.sink import BatchSink, Fence
+from spark_jobs.site_tables import SiteTables
+from spark_jobs.site_topics import SiteTopics
 from spark_jobs.source import read_site
 
 
@@ -33,7 +37,10 @@ def run(job: JobSpec) -> None:
     trigger = f"{int(job.trigger_s * 1000)} milliseconds"
     fence = Fence(job.generations_dir, job.generation)
     memory = TwinMemory(TwinFiles(FolderObjects(Path(site.checkpoint))))
-    sink = BatchSink(site.site, job.tables, None, Checkpoint(site.checkpoint), fence, memory)
+    checkpoint = Checkpoint(site.checkpoint)
+    topics = SiteTopics(site, checkpoint, partial(Broker, site, f"millrace-{job.pipeline}-begin"))
+    sink = BatchSink(site.site, topics, job.tables, None, checkpoint, fence, memory)
+    topics.bring(SiteTables(spark, job, site, sink))
     first = read_site(spark, job, site, "earliest").writeStream.foreachBatch(sink)
     first.option("checkpointLocation", site.checkpoint).trigger(processingTime=trigger).start()
 

@@ -7,7 +7,13 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from millrace.core.event import Event
-from millrace.core.event_sources import of_change, of_halts, of_silences, silences
+from millrace.core.event_sources import (
+    of_change,
+    of_halts,
+    of_made_anew,
+    of_silences,
+    silences,
+)
 from millrace.core.journal import Journal
 from millrace.core.layout import Layout
 from millrace.core.pipeline import Supervise
@@ -30,6 +36,9 @@ class Herald:
     def on_change(self, before: Journal, after: Journal) -> None:
         event = of_change(self._pipeline, before, after)
         self._tell([event] if event else [])
+
+    def on_made_anew(self, before: Journal, after: Journal) -> None:
+        self._tell(of_made_anew(self._pipeline, before, after))
 
     def on_trend(self, trend: Trend | None, policy: Supervise, now: datetime) -> None:
         silent = silences(trend, policy, now)

@@ -98,8 +98,10 @@ class Watch:
     def _write_down(self, condition: Condition, reason: str, beat: Heartbeat | None) -> None:
         now = self._clock()
         before = self._journal
-        self._journal = before.noting(now, condition, reason).sampling(now, beat)
+        self._journal = before.noting(now, condition, reason).sampling(now, beat).hearing(beat)
         if self._journal != before:
+            # Before it is noted as told: the same event twice is one.
+            self._herald.on_made_anew(before, self._journal)
             self._mailbox.write_journal(self._journal)
             self._herald.on_change(before, self._journal)
 

@@ -231,11 +231,12 @@ def _wait_for_line(lake: Lake, text: str) -> None:
 def test_a_table_with_variants_is_planned_and_compacted(lake: Lake, tmp_path: Path) -> None:
     table = tmp_path / "silver"
     lake.sql(
-        f"CREATE TABLE delta.`{table}` (site string, topic string, partition int, offset bigint,"
-        " kafka_time timestamp, payload variant, day date) USING delta PARTITIONED BY (day)"
+        f"CREATE TABLE delta.`{table}` (site string, topic string, topic_id string, partition int,"
+        " offset bigint, kafka_time timestamp, payload variant, day date) USING delta"
+        " PARTITIONED BY (day)"
     )
     lake.sql(
-        f"INSERT INTO delta.`{table}` SELECT 'a', 't', 0, id, TIMESTAMP'{CLOSED} 12:00:00',"  # noqa: S608
+        f"INSERT INTO delta.`{table}` SELECT 'a', 't', 'id', 0, id, TIMESTAMP'{CLOSED} 12:00:00',"  # noqa: S608
         f" parse_json(concat('[', id, ']')), DATE'{CLOSED}' FROM range(0, 40, 1, 8)"
     )
     result = maintain(lake, table)

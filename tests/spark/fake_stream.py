@@ -16,7 +16,9 @@ from pyspark.sql import SparkSession
 from millrace.core import bronze
 from millrace.core.columns import Column
 from millrace.core.engine import EngineSpec, Tables
+from millrace.core.incarnations import Histories, beginning
 from millrace.core.job import SiteInput
+from millrace.core.moves import Found, PutCommit, PutHistories, PutOffsets, next_step
 from millrace.core.refine import RefineSpec, Rule
 from millrace.state.checkpoint import Checkpoint
 from millrace.state.objects import FolderObjects
@@ -30,6 +32,7 @@ RECORDS = (
     " timestampType int, headers array<struct<key:string,value:binary>>"
 )
 Headers = list[tuple[str, bytes]]
+FIRST_ID = "first-life"
 ENGINE = EngineSpec(memory="768m", class_path=())
 V = Column(name="v", type="bigint", path=("v",), required=True)
 LENIENT = RefineSpec(format="json", columns=(V,))
@@ -38,6 +41,19 @@ STRICT = RefineSpec(
     columns=(V, Column(name="w", type="string", path=("w",), required=False)),
     rules=(Rule(id="no-fives", severity="critical", broken="coalesce(v % 5 = 0, false)"),),
 )
+
+
+@dataclass(frozen=True)
+class KeptTopics:
+    """Those of which its checkpoint knows."""
+
+    checkpoint: Checkpoint
+
+    def ids_at(self, batch: int) -> dict[str, str]:
+        return {topic: one.id for topic, one in self.checkpoint.histories().at(batch).items()}
+
+    def check(self) -> None:
+        """Nobody made another one meanwhile."""
 
 
 @dataclass
@@ -53,6 +69,8 @@ class FakeStream:
 
     def __post_init__(self) -> None:
         self.write("metadata", json.dumps({"id": "the-stream"}))
+        first = beginning({"t": FIRST_ID}, {})
+        Checkpoint(self.checkpoint).history_file.put(Histories(topics=first))
         (self.home / "generations").mkdir()
         (self.home / "generations" / "1").touch()
         create = DeltaTable.create(self.spark).location(self.tables.bronze)
@@ -95,13 +113,29 @@ class FakeStream:
             self.write(f"commits/{self.batches}", "v1\n{}")
         self.batches += 1
 
+    def make_anew(self, topic_id: str) -> None:
+        """As the job moves to another topic of that name, between two batches."""
+        checkpoint = Checkpoint(self.checkpoint)
+        found = {"t": Found(topic_id, {0: 0})}
+        while step := next_step(checkpoint.kept(), found, datetime.now(UTC)):
+            match step:
+                case PutHistories(histories):
+                    checkpoint.history_file.put(histories)
+                case PutOffsets(batch, text):
+                    self.sink().skip(batch)
+                    checkpoint.put_offsets(batch, text)
+                case PutCommit(batch, text):
+                    checkpoint.put_commit(batch, text)
+        self.batches, self.end = checkpoint.last_commit() + 1, 0
+
     def sink(self) -> BatchSink:
         """As a job that has just begun has it: it remembers what is in its checkpoint."""
         checkpoint = Checkpoint(self.checkpoint)
         fence = Fence(self.home / "generations", 1)
         files = TwinFiles(FolderObjects(Path(self.checkpoint)))
         memory = TwinMemory(files, lambda span: lately_seen(self.spark, self.tables.bronze, span))
-        sink = BatchSink("plant-a", self.tables, LENIENT, checkpoint, fence, memory)
+        topics = KeptTopics(checkpoint)
+        sink = BatchSink("plant-a", topics, self.tables, LENIENT, checkpoint, fence, memory)
         return replace(sink, by_delta=self.by_delta)
 
     def __enter__(self) -> FakeStream:

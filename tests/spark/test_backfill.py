@@ -93,7 +93,7 @@ def test_a_dry_run_foresees_the_result_and_writes_nothing(
 def test_rows_that_bronze_has_lost_are_not_deleted(spark: SparkSession, stream: FakeStream) -> None:
     stream.batch(10)
     stream.delete("bronze", "offset BETWEEN 3 AND 4")
-    with pytest.raises(LostBronzeError, match=r"plant-a/t-0 \[3..4\]"):
+    with pytest.raises(LostBronzeError, match=r"plant-a/t-0 .* \[3..4\]"):
         backfill(spark, task(stream, STRICT))
     assert stream.offsets("silver") == list(range(1, 10))
 

@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from millrace.core.columns import Column
 from millrace.core.engine import Tables
+from millrace.core.incarnations import Histories, beginning
 from millrace.core.refine import RefineSpec, Rule
 from millrace.state.checkpoint import Checkpoint
 from millrace.state.objects import FolderObjects
@@ -22,6 +23,7 @@ from spark_jobs import site_batch
 from spark_jobs.append import Batch, Written, append_by_delta
 from spark_jobs.refined_tables import ensure_refined_tables
 from spark_jobs.sink import BatchSink, Fence
+from tests.spark.fake_stream import KeptTopics
 from tests.spark.test_sink import RECORDS, make_empty
 
 NOON = datetime(2026, 11, 18, 12, tzinfo=UTC)
@@ -49,7 +51,10 @@ def batch(spark: SparkSession, tmp_path: Path, request: pytest.FixtureRequest) -
     (tmp_path / "generations" / "1").touch()
     fence = Fence(tmp_path / "generations", 1)
     memory = TwinMemory(TwinFiles(FolderObjects(folder)))
-    made = BatchSink("plant-a", tables, SPEC, Checkpoint(folder), fence, memory)
+    checkpoint = Checkpoint(folder)
+    checkpoint.history_file.put(Histories(topics=beginning({"t": "id"}, {})))
+    topics = KeptTopics(checkpoint)
+    made = BatchSink("plant-a", topics, tables, SPEC, checkpoint, fence, memory)
     return replace(made, by_delta=request.param == "delta")
 
 

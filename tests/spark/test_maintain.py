@@ -18,7 +18,7 @@ from spark_jobs.maintain import Table
 from tests.support import wait_until
 
 DAY = date(2026, 1, 1)
-COLUMNS = "site string, topic string, partition int, offset bigint, day date"
+COLUMNS = "site string, topic string, topic_id string, partition int, offset bigint, day date"
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def table(spark: SparkSession, tmp_path: Path) -> Table:
 
 
 def append(table: Table, batch: int, day: date = DAY) -> None:
-    rows = table.spark.createDataFrame([("a", "t", 0, batch, day)], COLUMNS)
+    rows = table.spark.createDataFrame([("a", "t", "id", 0, batch, day)], COLUMNS)
     assert append_once(rows.coalesce(1), table.path, Batch("writer", batch))
 
 

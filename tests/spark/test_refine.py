@@ -25,6 +25,7 @@ from spark_jobs.refine import quarantine_rows, refine, silver_rows
 from spark_jobs.refined_tables import ensure_refined_tables
 
 NOON = datetime(2026, 11, 18, 12, tzinfo=UTC)
+SECOND = timedelta(seconds=1)
 COLUMNS = tuple(
     Column(name=name, type=kind, path=tuple(path.split(".")), required=required)
     for name, kind, path, required in [
@@ -51,7 +52,7 @@ def naive(time: datetime) -> datetime:
 
 def bronze_rows(spark: SparkSession, values: list[bytes | None]) -> DataFrame:
     rows = [
-        ("plant-a", "t", 0, n, NOON, b"k", None, value, NOON + timedelta(seconds=1), NOON.date())
+        (*("plant-a", "t", "id", 0, n, NOON), *(b"k", None, value, NOON + SECOND, NOON.date()))
         for n, value in enumerate(values)
     ]
     return spark.createDataFrame(

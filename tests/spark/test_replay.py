@@ -19,7 +19,7 @@ from spark_jobs.repair import add, next_number, until_first
 from spark_jobs.replay import replay
 from tests.spark.fake_stream import ENGINE, LENIENT, FakeStream
 
-PART = Part("plant-a", "t", 0)
+PART = Part("plant-a", "t", 0, "id")
 
 
 @pytest.fixture
@@ -41,7 +41,8 @@ def test_words_say_what_the_rows_are(spark: SparkSession) -> None:
     chance = random.Random(1)
     held = {o for o in range(5_000) if o < 2_000 or chance.random() < 0.9}
     rows = spark.createDataFrame(
-        [(*PART, o) for o in held], "site string, topic string, partition int, offset bigint"
+        [(*PART, o) for o in held],
+        "site string, topic string, partition int, topic_id string, offset bigint",
     )
     found = ranges_of(words_of({"a": rows, "b": rows.limit(0)}), {"a": "a", "not_b": "a & ~b"})
     expected = joined(Range(first=o, last=o) for o in held)

@@ -21,6 +21,7 @@ RECORDS = (
     "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp,"
     " timestampType int, headers array<struct<key:string,value:binary>>"
 )
+IDS = {"readings": "id-1", "r": "id-2"}
 NOON = datetime(2020, 1, 1, 12, tzinfo=UTC)
 
 
@@ -31,7 +32,7 @@ def rows(spark: SparkSession) -> DataFrame:
         (b"k", b"v", "readings", 1, 7, NOON, 0, headers),
         (None,) * 2 + ("r", 0, 8, NOON, 0, None),
     ]
-    return bronze_rows(spark.createDataFrame(records, RECORDS), "plant-a")
+    return bronze_rows(spark.createDataFrame(records, RECORDS), "plant-a", IDS)
 
 
 def make_empty(table: Path, spark: SparkSession) -> None:
@@ -43,6 +44,7 @@ def make_empty(table: Path, spark: SparkSession) -> None:
 def test_rows_have_the_bronze_columns_and_keep_what_came(rows: DataFrame) -> None:
     assert [(f.name, f.dataType.simpleString()) for f in rows.schema] == list(bronze.COLUMNS)
     first, second = rows.collect()
+    assert (first.topic_id, second.topic_id) == ("id-1", "id-2")
     assert (first.site, first.topic, first.partition, first.offset) == ("plant-a", "readings", 1, 7)
     assert (bytes(first.key), bytes(first.value)) == (b"k", b"v")
     assert [(h.key, bytes(h.value)) for h in first.headers] == [("made-by", b"robot")]

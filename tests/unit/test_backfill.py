@@ -7,7 +7,9 @@ from datetime import date
 import pytest
 
 from millrace.core.backfill import check_days, settled_rows
+from millrace.core.ends import Ends
 from millrace.core.errors import MillraceError
+from millrace.core.incarnations import Incarnation
 
 TODAY = date(2026, 11, 18)
 
@@ -31,8 +33,10 @@ def test_today_and_the_oldest_kept_day_are_fine(kept_from: date | None) -> None:
 
 
 def test_only_what_no_stream_writes_any_more_is_replaced() -> None:
-    rows = settled_rows(TODAY, TODAY, {"plant-a": {("t", 0): 7}})
+    ends = Ends({("t", 0): 7}, {"t": Incarnation(id="i")})
+    rows = settled_rows(TODAY, TODAY, {"plant-a": ends})
     assert rows == (
         "day >= DATE'2026-11-18' AND day <= DATE'2026-11-18' AND (site NOT IN ('plant-a')"
-        " OR (site = 'plant-a' AND topic = 't' AND partition = 0 AND offset < 7))"
+        " OR (site = 'plant-a' AND topic = 't' AND topic_id IN ('i') AND partition = 0"
+        " AND offset < 7))"
     )

@@ -16,10 +16,12 @@ from millrace.core.event_sources import (
     of_alarms,
     of_change,
     of_halts,
+    of_made_anew,
     of_silences,
     of_verdict,
     silences,
 )
+from millrace.core.heartbeat import Heartbeat, MadeAnew, Phase, SiteBeat
 from millrace.core.journal import Journal
 from millrace.core.pipeline import Supervise
 from millrace.core.quality.task import QualityResult
@@ -183,7 +185,7 @@ def test_all_gaps_of_one_look_are_one_event() -> None:
 def test_what_bronze_misses_and_silver_has_is_one_gap() -> None:
     (missing,) = part_alarms("p", PART, Facts((), 8, None), Verdict((SPAN,), (), (), ()))
     (event,) = of_alarms("p", (missing, gap_alarm(AlarmKind.ORPHANED)), (), NOW)
-    assert event.gaps == (Gap(**PART._asdict(), span=SPAN),)
+    assert event.gaps == (Gap(site="plant-a", topic="t", partition=0, span=SPAN),)
 
 
 def test_what_no_replay_brings_back_is_told_without_a_gap() -> None:
@@ -200,7 +202,12 @@ def test_an_alarm_is_told_again_only_when_it_changed() -> None:
 
 def test_an_event_reads_as_written_and_anything_else_is_none() -> None:
     event = make_event(
-        Kind.GAP_FOUND, "p", NOW, "x", "plant-a", (Gap(**PART._asdict(), span=SPAN),)
+        Kind.GAP_FOUND,
+        "p",
+        NOW,
+        "x",
+        "plant-a",
+        (Gap(site="plant-a", topic="t", partition=0, span=SPAN),),
     )
     assert read_event(event.model_dump_json()) == event
     assert Event.model_validate(event.model_dump(mode="json")) == event
@@ -218,3 +225,35 @@ def test_ids_in_order_are_events_in_order_and_names_of_files() -> None:
     later = make_event(Kind.SITE_SILENT, "p", NOW + timedelta(milliseconds=1), "x", "plant-a")
     first = make_event(Kind.SITE_SILENT, "p", NOW, "x", "plant-b")
     assert first.id < later.id == "20260101T030000.001-site-silent-p-plant-a"
+
+
+def test_a_topic_made_anew_is_one_event_however_often_a_heartbeat_says_so() -> None:
+    first = MadeAnew(topic="t", topic_id="b", found_at=NOW)
+    again = MadeAnew(topic="t", topic_id="c", found_at=NOW + timedelta(hours=1))
+    told: list[Event] = []
+    journal = Journal()
+    for found in ((), (first,), (first,), (first, again), (first, again)):
+        heard = journal.hearing(beat_of(found))
+        told += of_made_anew("p", journal, heard)
+        journal = heard
+    assert [(event.kind, event.site, event.at) for event in told] == [
+        (Kind.TOPIC_ANEW, "plant-a", one.found_at) for one in (first, again)
+    ]
+    # A watch that lost its notes tells the same events: their ids are the same.
+    assert of_made_anew("p", Journal(), Journal().hearing(beat_of((first, again)))) == tuple(told)
+
+
+def beat_of(made_anew: tuple[MadeAnew, ...]) -> Heartbeat:
+    site = SiteBeat(
+        site="plant-a",
+        batch=1,
+        rows_per_s=0,
+        rows_total=0,
+        last_batch_at=None,
+        reachable=True,
+        partitions=(),
+        made_anew=made_anew,
+    )
+    return Heartbeat(
+        pipeline="p", generation=1, fingerprint="f", phase=Phase.RUNNING, at=NOW, sites=(site,)
+    )

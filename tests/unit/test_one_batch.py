@@ -103,7 +103,7 @@ class Lake:
 
     def lately_seen(self, span: Span) -> Seen:
         """What stands in bronze before the span, as spark_jobs/twins.py has it."""
-        start = {partition: offset for (_, partition), offset in span.start().items()}
+        start = {part.partition: offset for part, offset in span.start().items()}
         rows = (
             self.records[row]
             for row in self.tables[Layer.BRONZE].rows

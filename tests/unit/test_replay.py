@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
-from millrace.core.coordinates import Part, below, in_ranges, on_days
+from millrace.core.coordinates import Part, in_ranges, on_days
+from millrace.core.ends import Ends, below
 from millrace.core.errors import MillraceError
+from millrace.core.incarnations import Incarnation
 from millrace.core.instants import first_kept_day, latest_of, parse_day, parse_instant
 from millrace.core.lag import Bounds
 from millrace.core.ranges import (
@@ -28,7 +30,6 @@ from millrace.core.replay import (
     ReplayResult,
     Window,
     check_asked,
-    owned_from,
     part_result,
     plan_part,
 )
@@ -103,9 +104,23 @@ def test_without_a_broker_nothing_is_gone() -> None:
     assert (plan.window, plan.gone) == (ranges((0, 39)), ())
 
 
-def test_a_partition_not_committed_yet_is_all_the_streams() -> None:
-    assert owned_from({("t", 0): 5}, Part("plant-a", "t", 1)) == 0
-    assert owned_from({("t", 0): 5}, Part("plant-a", "t", 0)) == 5
+def test_what_is_the_streams_depends_on_the_topics_incarnation() -> None:
+    read = Incarnation(id="b", since=3, found_at=DAY, begins={0: 2})
+    ends = Ends({("t", 0): 5}, {"t": read}, {"t": ("a",)})
+    of = {id_: Part("plant-a", "t", 0, id_) for id_ in "abc"}
+    assert [ends.owned_from(of[id_]) for id_ in "abc"] == [None, 5, 0]
+    # A partition that is not committed yet is all the stream's.
+    assert ends.owned_from(Part("plant-a", "t", 1, "b")) == 0
+    assert [ends.begins(of[id_]) for id_ in "abc"] == [None, 0, None]
+    assert ends.begins(of["b"], first_day=DAY.date()) is None
+    # Of what goes on after an older state, the first records are of the one before.
+    on = Incarnation(id="b~1", since=3, found_at=DAY, begins={0: 2})
+    assert Ends({}, {"t": on}).begins(Part("plant-a", "t", 0, "b~1")) == 2
+
+
+def test_of_a_former_topic_all_may_be_looked_at() -> None:
+    plan = plan_part(Window(3, 40), None, held=None)
+    assert (plan.window, plan.gone, plan.left) == (ranges((3, 39)), (), ())
 
 
 def test_what_is_gone_but_in_bronze_is_not_lost() -> None:
@@ -160,8 +175,8 @@ def test_days_before_the_first_kept_one_are_not_missed() -> None:
 
 
 def test_predicates_are_literals() -> None:
-    part = Part("plant-a", "t", 0)
-    where = "site = 'plant-a' AND topic = 't' AND partition = 0"
+    part = Part("plant-a", "t", 0, "a")
+    where = "site = 'plant-a' AND topic = 't' AND topic_id IN ('a') AND partition = 0"
     assert (
         in_ranges({part: Range(first=5, last=9)}) == f"(({where} AND offset >= 5 AND offset <= 9))"
     )
@@ -170,7 +185,11 @@ def test_predicates_are_literals() -> None:
 
 
 def test_below_the_ends_are_rows_that_no_stream_writes_any_more() -> None:
-    where = "site = 'plant-a' AND topic = 't' AND partition = 0"
-    ends = {"plant-a": {("t", 0): 7}, "plant-b": {}}
-    assert below(ends) == f"(site NOT IN ('plant-a', 'plant-b') OR ({where} AND offset < 7))"
+    topic = "site = 'plant-a' AND topic = 't' AND topic_id IN "
+    now, former = {"t": Incarnation(id="c")}, {"t": ("a", "b")}
+    ends = {"plant-a": Ends({("t", 0): 7}, now, former), "plant-b": Ends()}
+    assert below(ends) == (
+        f"(site NOT IN ('plant-a', 'plant-b') OR ({topic}('c') AND partition = 0 AND offset < 7)"
+        f" OR ({topic}('a', 'b')))"
+    )
     assert below({}) == "true"

@@ -275,6 +275,8 @@
         rows: page.parts.map((part) => [h(Link, { to: `?site=${part.site}` }, part.site), part.topic, part.partition, number(part.position),
           number(part.end), number(part.waiting), ago(part.oldest_waiting), ago(part.newest_at),
           ago(part.last_batch_at), connection(part)]) }),
+      page.made_anew.length > 0 && h(Section, { title: "Topics that were deleted and made again", names: ["When", "Site", "Topic", "Id"],
+        rows: page.made_anew.map((one) => [utc(one.at), one.site, one.topic, h("code", null, one.topic_id)]) }),
       h(Section, { title: "Quarantine, by stage, since the job began", names: ["Stage", "Rows"], rows: counts(page.refused) }),
       h(Section, { title: "Rules broken", names: ["Rule", "Rows"], rows: counts(page.broken) }),
       h(Refused, { name }),

@@ -68,7 +68,10 @@ _DISAGREEMENTS = {
 def disagreement_alarm(pipeline: str, kind: Kind, part: Part, ranges: Ranges) -> Alarm:
     """`kind`: unrefined, in both, or orphaned."""
     command = replay_command(pipeline, part, ranges)
-    commands = {Kind.UNREFINED: f"{command} --source bronze", Kind.ORPHANED: command}
+    commands = {Kind.UNREFINED: f"{command} --source bronze"}
+    if not part.topic_id:
+        # What was at a former topic, no broker can give again.
+        commands[Kind.ORPHANED] = command
     is_replayed = kind in commands
     return Alarm(
         kind=kind,

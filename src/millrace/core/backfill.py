@@ -12,9 +12,9 @@ from datetime import date
 
 from pydantic import Field
 
-from millrace.core.coordinates import below, between_days
+from millrace.core.coordinates import between_days
+from millrace.core.ends import Ends, below
 from millrace.core.errors import MillraceError
-from millrace.core.lag import Offsets
 from millrace.core.model import Frozen
 from millrace.core.refine import RefineSpec
 from millrace.core.task import TaskSpec
@@ -59,7 +59,7 @@ def check_days(first: date, last: date, kept_from: date | None, today: date) -> 
         )
 
 
-def settled_rows(first: date, last: date, ends: Mapping[str, Offsets]) -> str:
+def settled_rows(first: date, last: date, ends: Mapping[str, Ends]) -> str:
     return f"{between_days(first, last)} AND {below(ends)}"
 
 

@@ -14,7 +14,7 @@ TYPES = ("string", "boolean", "int", "bigint", "double", "timestamp", "date")
 # One bit each in a row's masks.
 MOST = 63
 RESERVED = {
-    *("site", "topic", "partition", "offset", "kafka_time", "ingested_at", "day"),
+    *("site", "topic", "topic_id", "partition", "offset", "kafka_time", "ingested_at", "day"),
     *("event_time", "latency_ms", "payload"),
 }
 _ALIASES = {"long": "bigint", "integer": "int", "bool": "boolean", "float": "double"}

@@ -41,6 +41,8 @@ class PartState(Frozen):
 
     site: str
     topic: str
+    # Empty for the topic that the broker has now.
+    topic_id: str = ""
     partition: int
     rows: int
     first: int | None
@@ -82,8 +84,13 @@ class Facts:
     present: Ranges
     # The next offset the stream will read; 0 before its first batch.
     committed: int
-    # Where what has to be there begins at the broker; None: the site does not answer.
+    # Where what has to be there begins at the broker; None: the site does not answer, or has
+    # another topic under that name.
     held: Bounds | None
+    # The broker answers, and has another topic.
+    is_former: bool = False
+    # From here on all has to be there, though the broker may have deleted it.
+    begins: int | None = None
 
 
 def holes(facts: Facts) -> Ranges:
@@ -91,6 +98,8 @@ def holes(facts: Facts) -> Ranges:
     begins = [facts.present[0].first] if facts.present else []
     if facts.held:
         begins.append(facts.held.low)
+    if facts.begins is not None:
+        begins.append(facts.begins)
     if not begins:
         return ()
     last = facts.present[-1].last + 1 if facts.present else 0
@@ -119,7 +128,7 @@ def judge(facts: Facts, at_broker: Ranges, *, has_empty_offsets: bool) -> Verdic
     if facts.held:
         # What was read of it lies behind the end of the topic as it is now.
         untold = without(untold, range_between(facts.held.high, facts.committed))
-    is_sure = facts.held is not None and not has_empty_offsets
+    is_sure = (facts.held is not None or facts.is_former) and not has_empty_offsets
     return Verdict(
         missing=common(asked, at_broker),
         empty=without(asked, at_broker),
@@ -144,7 +153,7 @@ def part_alarms(pipeline: str, part: Part, facts: Facts, verdict: Verdict) -> It
             kind=Kind.LOST,
             subject=subject,
             ranges=verdict.lost,
-            text=f"{records_in(verdict.lost)} not in bronze, and deleted by the broker",
+            text=f"{records_in(verdict.lost)} not in bronze, and {_gone(facts)}",
         )
     if facts.held and facts.held.high < facts.committed:
         gone = range_between(facts.held.high, facts.committed)
@@ -153,8 +162,12 @@ def part_alarms(pipeline: str, part: Part, facts: Facts, verdict: Verdict) -> It
             subject=subject,
             ranges=gone,
             text=f"{show(gone)} were read and the broker's topic ends before them:"
-            " it was made anew, or its broker came back without its newest records",
+            " its broker came back to an older state of it",
         )
+
+
+def _gone(facts: Facts) -> str:
+    return "deleted with its topic" if facts.is_former else "deleted by the broker"
 
 
 def producer_gaps(sent: Ranges, settled: Ranges) -> Ranges:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from millrace.core.continuity import ContinuityResult, PartState
+from millrace.core.coordinates import Part
 from millrace.core.ranges import count
 
 
@@ -23,9 +24,11 @@ def result_lines(result: ContinuityResult) -> list[str]:
 
 
 def _part_line(part: PartState) -> str:
-    where = f"{part.site}/{part.topic}-{part.partition}"
+    where = Part(part.site, part.topic, part.partition, part.topic_id)
     span = f"[{part.first}..{part.last}]" if part.rows else "nothing yet"
     broker = "no answer" if part.low is None else f"{part.low} to {part.high}"
+    if part.topic_id:
+        broker = "has another topic of that name"
     notes = {
         "offsets without a record": count(part.empty),
         "offsets that nobody can tell any more": count(part.unproven),

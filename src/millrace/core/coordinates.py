@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from datetime import date, timedelta
 from typing import NamedTuple
 
-from millrace.core.lag import Offsets
 from millrace.core.ranges import Range
 
 
@@ -16,24 +15,32 @@ class Part(NamedTuple):
     site: str
     topic: str
     partition: int
+    # Of the topic's incarnation (core/incarnations.py), wherever rows are meant; empty where the
+    # topic is meant that is there now.
+    topic_id: str = ""
 
     def __str__(self) -> str:
-        return f"{self.site}/{self.topic}-{self.partition}"
+        name = f"{self.site}/{self.topic}-{self.partition}"
+        return f"{name} ({self.topic_id})" if self.topic_id else name
+
+    @property
+    def now(self) -> Part:
+        """The same of whatever topic has this name now."""
+        return self._replace(topic_id="")
 
 
 def in_ranges(ranges: Mapping[Part, Range]) -> str:
     """Rows of these partitions between these offsets."""
-    return _any(
-        f"({_is_part(part)} AND offset >= {one.first} AND offset <= {one.last})"
+    return any_of(
+        f"({is_part(part)} AND offset >= {one.first} AND offset <= {one.last})"
         for part, one in sorted(ranges.items())
     )
 
 
-def from_on(site: str, begin: Offsets) -> str:
+def from_on(begin: Mapping[Part, int]) -> str:
     """Rows of these partitions from these offsets on."""
-    return _any(
-        f"({_is_part(Part(site, *partition))} AND offset >= {first})"
-        for partition, first in sorted(begin.items())
+    return any_of(
+        f"({is_part(part)} AND offset >= {first})" for part, first in sorted(begin.items())
     )
 
 
@@ -55,25 +62,14 @@ def between_days(first: date, last: date) -> str:
     return f"day >= DATE'{first}' AND day <= DATE'{last}'"
 
 
-def below(ends: Mapping[str, Offsets]) -> str:
-    """Rows that no stream writes any more: those before each site's committed positions.
-
-    A partition that a site's stream has not committed yet is all the stream's. A site without a
-    checkpoint has no stream, so all its rows are meant.
-    """
-    done = (
-        f"({_is_part(Part(site, *partition))} AND offset < {end})"
-        for site, offsets in sorted(ends.items())
-        for partition, end in sorted(offsets.items())
-    )
-    if not ends:
-        return "true"
-    return _any([f"site NOT IN ({', '.join(quoted(site) for site in sorted(ends))})", *done])
+def is_part(part: Part) -> str:
+    return f"{is_topic(part.site, part.topic, [part.topic_id])} AND partition = {part.partition}"
 
 
-def _is_part(part: Part) -> str:
-    site, topic = quoted(part.site), quoted(part.topic)
-    return f"site = {site} AND topic = {topic} AND partition = {part.partition}"
+def is_topic(site: str, topic: str, ids: Iterable[str]) -> str:
+    """Rows of these incarnations of it."""
+    listed = ", ".join(quoted(one) for one in ids)
+    return f"site = {quoted(site)} AND topic = {quoted(topic)} AND topic_id IN ({listed})"
 
 
 def quoted(text: str) -> str:
@@ -82,6 +78,6 @@ def quoted(text: str) -> str:
     return f"'{escaped}'"
 
 
-def _any(predicates: Iterable[str]) -> str:
+def any_of(predicates: Iterable[str]) -> str:
     listed = " OR ".join(predicates)
     return f"({listed})" if listed else "false"

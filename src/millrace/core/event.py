@@ -28,6 +28,7 @@ class Kind(StrEnum):
     # Of these two, `pipeline` is the relay.
     RELAY_HALTED = "relay halted"
     RELAY_RENEWED = "relay topic anew"
+    TOPIC_ANEW = "topic made anew"
     # Of a kind of its own, or it would hide what is real in its page.
     TRIAL = "trial"
 

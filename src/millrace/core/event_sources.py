@@ -94,6 +94,23 @@ def of_halts(
     )
 
 
+def of_made_anew(pipeline: str, before: Journal, after: Journal) -> tuple[Event, ...]:
+    """Named by when the job found each, so that it is one event however often it is told."""
+    return tuple(
+        make_event(
+            Kind.TOPIC_ANEW,
+            pipeline,
+            one.found_at,
+            f"topic {one.topic!r} of site {site!r} was deleted and made again: its records are read"
+            f" from the oldest on, under the id {one.topic_id}; what the tables have of the former"
+            " topic stays, and what nobody had read of it is gone",
+            site,
+        )
+        for site, one in after.made_anew
+        if (site, one) not in before.made_anew
+    )
+
+
 def of_verdict(result: QualityResult) -> Event | None:
     if result.passed:
         return None
@@ -131,4 +148,10 @@ def _of_gaps(pipeline: str, alarms: list[Alarm], at: datetime) -> Event:
 
 def _gap(alarm: Alarm, part: Part) -> Gap:
     source: Origin = "bronze" if alarm.kind == AlarmKind.UNREFINED else "kafka"
-    return Gap(**part._asdict(), span=hull(alarm.ranges), source=source)
+    return Gap(
+        site=part.site,
+        topic=part.topic,
+        partition=part.partition,
+        span=hull(alarm.ranges),
+        source=source,
+    )

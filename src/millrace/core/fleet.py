@@ -69,12 +69,22 @@ class SiteRow(Frozen):
     last_batch_at: datetime | None
 
 
+class AnewRow(Frozen):
+    """A topic that was deleted and made again."""
+
+    at: datetime
+    site: str
+    topic: str
+    topic_id: str
+
+
 class Page(Frozen):
     """A pipeline's own page."""
 
     card: Card
     parts: tuple[SiteRow, ...]
     events: tuple[Note, ...]
+    made_anew: tuple[AnewRow, ...]
     refused: dict[str, int]
     broken: dict[str, int]
     tables: dict[str, str]
@@ -144,6 +154,10 @@ def make_page(card: Card, beat: Heartbeat | None, journal: Journal, tables: dict
         card=card,
         parts=tuple(row for site in sites for row in _rows(site)),
         events=tuple(reversed(journal.notes[-50:])),
+        made_anew=tuple(
+            AnewRow(at=one.found_at, site=site, topic=one.topic, topic_id=one.topic_id)
+            for site, one in reversed(journal.made_anew)
+        ),
         refused=_sum(site.refused for site in sites),
         broken=_sum(site.broken for site in sites),
         tables=tables,

@@ -50,6 +50,14 @@ class PartitionLag(Frozen):
         return max(0, self.end - self.position)
 
 
+class MadeAnew(Frozen):
+    """A topic that was found to be another than the one that was read under its name."""
+
+    topic: str
+    topic_id: str
+    found_at: datetime
+
+
 class SiteBeat(Frozen):
     """One query of a job. `reachable` is False while its broker does not answer."""
 
@@ -67,6 +75,8 @@ class SiteBeat(Frozen):
     # Since the job began: rows in quarantine by stage, and rows against each rule.
     refused: dict[str, int] = Field(default_factory=dict)
     broken: dict[str, int] = Field(default_factory=dict)
+    # The newest of its topics, as its checkpoint remembers them.
+    made_anew: tuple[MadeAnew, ...] = ()
 
     @property
     def lag_records(self) -> int:

@@ -77,6 +77,17 @@ def _site_halted(incident: Incident) -> Iterator[Step]:
     yield Step(text="Its whole log", command=f"less var/log/job-{incident.pipeline}.log")
 
 
+def _made_anew(incident: Incident) -> Iterator[Step]:
+    yield Step(
+        text="Nothing has to be done if the site was reinstalled, or the topic deleted on purpose."
+        " Else ask who did it: what nobody had read of the former topic is gone with it"
+    )
+    yield Step(
+        text="See what is there of both topics, and which numbers of their producers never came",
+        command=f"millrace verify {incident.pipeline}",
+    )
+
+
 def _loop(incident: Incident) -> Iterator[Step]:
     yield Step(
         text="Read below why it dies. A changed file is tried at once, without waiting for the"
@@ -115,5 +126,6 @@ _STEPS: dict[Kind, Callable[[Incident], Iterator[Step]]] = {
     Kind.GIVEN_UP: _loop,
     Kind.RELAY_HALTED: _halted,
     Kind.RELAY_RENEWED: _renewed,
+    Kind.TOPIC_ANEW: _made_anew,
     Kind.TRIAL: _trial,
 }

@@ -11,6 +11,7 @@ class Verdict(StrEnum):
     UNREACHABLE = "unreachable"  # the site does not answer; it may come back
     RETRY = "retry"  # the site answers; the same once more can succeed
     FENCED = "fenced"  # a newer generation of the job took over
+    OFFSETS = "offsets"  # what was to be read is not there; a topic may have been made anew
     LOGIN = "login"  # the site refuses the password; another may be on file by now
     HALT = "halt"  # only a person can put it right, at this site
     END = "end"  # only a person can put it right, and no site can go on without
@@ -33,8 +34,15 @@ class _Rule:
 _RULES = (
     _Rule(r"FencedError", Verdict.FENCED, "a newer generation took over"),
     _Rule(
-        r"KAFKA_DATA_LOSS|OffsetOutOfRangeException",
-        Verdict.HALT,
+        r"TopicChangedError",
+        Verdict.RETRY,
+        "a topic was made anew while it was read, and nothing of that batch was kept;"
+        " going on with the new one",
+    ),
+    _Rule(
+        r"KAFKA_DATA_LOSS|OffsetOutOfRangeException|LogTruncationException"
+        r"|Some data may have been lost because they are not available in Kafka any more",
+        Verdict.OFFSETS,
         "the broker no longer has offsets that are not in the table yet; nothing was skipped."
         " Restore the topic, or remove the site's checkpoint to go on from what is left",
     ),
@@ -86,7 +94,7 @@ _RULES = (
         "another writer's commit came first",
     ),
     _Rule(
-        r"UnknownTopicOrPartitionException|UNKNOWN_TOPIC_OR_PARTITION",
+        r"UnknownTopicOrPartitionException|UNKNOWN_TOPIC_OR_PARTITION|TopicAbsentError",
         Verdict.RETRY,
         "the topic is not there yet",
     ),
@@ -112,7 +120,7 @@ _RULES = (
         r"org\.apache\.kafka\.common\.errors\.(Timeout|Disconnect|Network|BrokerNotAvailable"
         r"|LeaderNotAvailable|NotLeaderOrFollower|CoordinatorNotAvailable)Exception"
         r"|java\.net\.ConnectException|Timed out waiting for a node assignment"
-        r"|FETCH_OFFSET_TIMEOUT|Timeout of \d+ms expired",
+        r"|FETCH_OFFSET_TIMEOUT|Timeout of \d+ms expired|TopicIdsUnknownError",
         Verdict.UNREACHABLE,
         "the broker does not answer",
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from millrace.core.condition import Condition
-from millrace.core.heartbeat import Heartbeat
+from millrace.core.heartbeat import Heartbeat, MadeAnew
 from millrace.core.model import Frozen
 
 _SAMPLE_EVERY = timedelta(minutes=1)
@@ -32,6 +32,8 @@ class Journal(Frozen):
 
     notes: tuple[Note, ...] = ()
     samples: tuple[Sample, ...] = ()
+    # By site: what its job told of.
+    made_anew: tuple[tuple[str, MadeAnew], ...] = ()
 
     @property
     def latest(self) -> Note | None:
@@ -43,6 +45,16 @@ class Journal(Frozen):
             return self
         note = Note(at=at, condition=condition, reason=reason)
         return self.model_copy(update={"notes": (*self.notes, note)[-_NOTES:]})
+
+    def hearing(self, beat: Heartbeat | None) -> Journal:
+        """What the job found to be made anew, each once."""
+        heard = [
+            (site.site, one) for site in (beat.sites if beat else ()) for one in site.made_anew
+        ]
+        new = [one for one in heard if one not in self.made_anew]
+        if not new:
+            return self
+        return self.model_copy(update={"made_anew": (*self.made_anew, *new)[-_NOTES:]})
 
     def sampling(self, at: datetime, beat: Heartbeat | None) -> Journal:
         if beat is None or (self.samples and at - self.samples[-1].at < _SAMPLE_EVERY):

@@ -136,7 +136,15 @@ def refused(part: Part, offset: int, reason: str) -> Halt:
 
 
 def _halt(part: Part, cause: Cause, text: str, offset: int, lost: Range | None = None) -> Halt:
-    return Halt(**part._asdict(), cause=cause, text=text, offset=offset, lost=lost)
+    return Halt(
+        site=part.site,
+        topic=part.topic,
+        partition=part.partition,
+        cause=cause,
+        text=text,
+        offset=offset,
+        lost=lost,
+    )
 
 
 class Verdict(StrEnum):

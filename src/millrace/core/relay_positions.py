@@ -44,7 +44,7 @@ def fingerprint(key: bytes | None, value: bytes | None, time_ms: int) -> int:
 
 def encode(part: Part, position: Position) -> tuple[bytes, bytes]:
     """Key and value."""
-    return _json(list(part)), _json(position._asdict())
+    return _json([part.site, part.topic, part.partition]), _json(position._asdict())
 
 
 def decode(key: bytes, value: bytes) -> tuple[Part, Position]:

@@ -16,7 +16,7 @@ from pydantic import Field
 from millrace.core.coordinates import Part
 from millrace.core.errors import MillraceError
 from millrace.core.job import SiteInput
-from millrace.core.lag import Bounds, Offsets
+from millrace.core.lag import Bounds
 from millrace.core.model import Frozen
 from millrace.core.ranges import Range, Ranges, count, range_between, without
 from millrace.core.refine import RefineSpec
@@ -94,21 +94,19 @@ class PartPlan:
         return range_between(begin, self.window[0].last + 1) if self.window else ()
 
 
-def plan_part(window: Window, owned_from: int, held: Bounds | None) -> PartPlan:
-    """`owned_from`: where the stream's part begins. `held`: None when no broker is read."""
+def plan_part(window: Window, owned_from: int | None, held: Bounds | None) -> PartPlan:
+    """`owned_from`: where the stream's part begins; None where nothing is the stream's, of a window
+    that ends. `held`: None when no broker is read.
+    """
     low = held.low if held else 0
     begin = low if window.begin is None else window.begin
-    end = owned_from if window.end is None else min(window.end, owned_from)
+    ends = [end for end in (window.end, owned_from) if end is not None]
+    owned = () if window.end is None or owned_from is None else (max(begin, owned_from), window.end)
     return PartPlan(
-        window=range_between(begin, end),
-        gone=range_between(begin, min(low, end)),
-        left=() if window.end is None else range_between(max(begin, owned_from), window.end),
+        window=range_between(begin, min(ends)),
+        gone=range_between(begin, min(low, *ends)),
+        left=range_between(*owned) if owned else (),
     )
-
-
-def owned_from(committed: Offsets, part: Part) -> int:
-    """A partition that the stream has not committed yet is all its own."""
-    return committed.get((part.topic, part.partition), 0)
 
 
 class PartResult(Frozen):
@@ -117,6 +115,8 @@ class PartResult(Frozen):
     site: str
     topic: str
     partition: int
+    # Empty for the topic that the broker has now.
+    topic_id: str = ""
     # None: nothing of the span is the replay's to look at.
     looked_at: Range | None = None
     # Records in the span: at the broker, or in bronze.
@@ -130,7 +130,7 @@ class PartResult(Frozen):
 
     @property
     def part(self) -> Part:
-        return Part(self.site, self.topic, self.partition)
+        return Part(self.site, self.topic, self.partition, self.topic_id)
 
 
 def part_result(part: Part, plan: PartPlan, found: Mapping[str, Ranges]) -> PartResult:

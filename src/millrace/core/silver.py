@@ -9,12 +9,13 @@ from millrace.core.errors import MillraceError
 
 Schema = tuple[tuple[str, str], ...]
 
-COORDINATES = ("site", "topic", "partition", "offset")
+COORDINATES = ("site", "topic", "topic_id", "partition", "offset")
 PARTITION_BY = ("day",)
 
 _FROM: Schema = (
     ("site", "string"),
     ("topic", "string"),
+    ("topic_id", "string"),
     ("partition", "int"),
     ("offset", "bigint"),
     ("kafka_time", "timestamp"),
@@ -49,7 +50,9 @@ _SILVER_INTERVAL, _QUARANTINE_INTERVAL = "110", "120"
 QUARANTINE_PROPERTIES = {
     **_COMMON,
     "delta.checkpointInterval": _QUARANTINE_INTERVAL,
-    "delta.dataSkippingStatsColumns": "site,topic,partition,offset,kafka_time,stage,ingested_at",
+    "delta.dataSkippingStatsColumns": ",".join(
+        (*COORDINATES, "kafka_time", "stage", "ingested_at")
+    ),
 }
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from millrace.core.coordinates import Part
-from millrace.core.lag import Offsets, Partition, batch_rows
+from millrace.core.lag import Offsets, batch_rows
 from millrace.core.ranges import Range
 
 
@@ -14,12 +15,17 @@ class Span:
     """From `begin` up to, without, `end`; where a partition has no beginning, from its first."""
 
     site: str
+    # Of each topic's incarnation.
+    ids: Mapping[str, str]
     begin: Offsets
     end: Offsets
 
-    def start(self) -> dict[Partition, int]:
+    def start(self) -> dict[Part, int]:
         """Where it begins in each of its partitions."""
-        return {part: self.begin.get(part, 0) for part in self.end}
+        return {
+            Part(self.site, topic, number, self.ids[topic]): self.begin.get((topic, number), 0)
+            for topic, number in self.end
+        }
 
     def rows(self) -> int | None:
         """How many offsets; None where a partition has no known beginning."""
@@ -28,7 +34,7 @@ class Span:
     def ranges(self) -> dict[Part, Range]:
         """Without the partitions that have nothing in it."""
         return {
-            Part(self.site, *partition): Range(first=begin, last=end - 1)
-            for partition, end in self.end.items()
-            if (begin := self.begin.get(partition, 0)) < end
+            part: Range(first=begin, last=end - 1)
+            for part, begin in self.start().items()
+            if begin < (end := self.end[part.topic, part.partition])
         }

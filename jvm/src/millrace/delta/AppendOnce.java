@@ -26,19 +26,32 @@ import scala.jdk.javaapi.CollectionConverters;
  * a small batch. The same stands in the version's checksum file; without one Delta's way is taken.
  */
 public final class AppendOnce {
-  private static final long HELD = -1;
   private static final String FORGETTING = "delta.setTransactionRetentionDuration";
 
   private AppendOnce() {}
 
-  /** How many rows; -1 when the table holds this batch of this writer already. */
-  public static long append(Dataset<Row> rows, String table, String writer, long batch) {
+  /** Files that no table knows of yet; null when it holds this batch of this writer already. */
+  public static Files write(Dataset<Row> rows, String table, String writer, long batch) {
     OptimisticTransaction commit = begin(rows.sparkSession(), table);
     if (lastBatch(commit, writer) >= batch) {
-      return HELD;
+      return null;
     }
     List<FileAction> files = CollectionConverters.asJava(commit.writeFiles(rows));
-    finish(commit, writer, batch, files);
+    return new Files(commit, writer, batch, files);
+  }
+
+  /** Of one batch, for one table. */
+  public record Files(
+      OptimisticTransaction transaction, String writer, long batch, List<FileAction> files) {
+
+    /** How many rows. */
+    public long commit() {
+      finish(transaction, writer, batch, files);
+      return count(files);
+    }
+  }
+
+  private static long count(List<FileAction> files) {
     return files.stream()
         .filter(AddFile.class::isInstance)
         .mapToLong(file -> (long) ((AddFile) file).numLogicalRecords().get())

@@ -1,0 +1,72 @@
+"""Which incarnation of each topic a broker has: its id, given once and never again."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+
+from confluent_kafka import KafkaError, KafkaException, TopicCollection
+from confluent_kafka.admin import AdminClient
+
+from millrace.core.errors import TransientError
+from millrace.core.job import SiteInput
+from spark_jobs.login import Login
+
+log = logging.getLogger(__name__)
+
+_ABSENT = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC)  # noqa: SLF001 - its name
+
+
+class TopicAbsentError(TransientError):
+    def __init__(self, site: str, topic: str) -> None:
+        super().__init__(
+            f"site {site!r} has no topic {topic!r} at the moment; the pipeline's provision task"
+            " makes it, and its job waits for it"
+        )
+
+
+class TopicIdsUnknownError(TransientError):
+    """The broker does not answer."""
+
+
+class TopicIds:
+    """Asked by one thread at a time; stays connected, so that an answer takes one round trip."""
+
+    def __init__(self, site: SiteInput, timeout_s: float = 5.0) -> None:
+        self._site = site
+        self._timeout_s = timeout_s
+        self._login = Login(site)
+        self._client: AdminClient | None = None
+
+    def __call__(self, topics: Iterable[str] | None = None) -> dict[str, str]:
+        """Of all the site's topics, or of some; raises a TransientError where one is not known."""
+        wanted = list(self._site.topics if topics is None else topics)
+        if not wanted:
+            return {}
+        asked = self._connect().describe_topics(
+            TopicCollection(wanted), request_timeout=self._timeout_s
+        )
+        return {topic: self._id(topic, answer) for topic, answer in asked.items()}
+
+    def _id(self, topic: str, answer: object) -> str:
+        try:
+            # As Kafka's own tools write it; librdkafka has the other alphabet of Base64.
+            text = str(answer.result(self._timeout_s + 1).topic_id)  # type: ignore[attr-defined]
+        except KafkaException as error:
+            if error.args[0].code() in _ABSENT:
+                raise TopicAbsentError(self._site.site, topic) from error
+            raise TopicIdsUnknownError(f"topic {topic!r}: {error.args[0].str()}") from error
+        except TimeoutError as error:
+            raise TopicIdsUnknownError(f"topic {topic!r}: the broker does not answer") from error
+        return text.replace("+", "-").replace("/", "_")
+
+    def _connect(self) -> AdminClient:
+        if self._client is None:
+            settings = {**_LIGHT, **self._site.librdkafka, **self._login.settings()}
+            self._client = AdminClient(settings, logger=log)
+        else:
+            self._login.renew(self._client)
+        return self._client
+
+
+_LIGHT = {"reconnect.backoff.max.ms": 5_000, "log.connection.close": False}
