@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable
 
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
@@ -10,9 +9,9 @@ from confluent_kafka.admin import AdminClient
 
 from millrace.core.errors import TransientError
 from millrace.core.job import SiteInput
+from millrace.core.site import SiteSpec
+from millrace.edge.errors import Watch, watched
 from spark_jobs.login import Login
-
-log = logging.getLogger(__name__)
 
 _ABSENT = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC)  # noqa: SLF001 - its name
 
@@ -25,21 +24,23 @@ class TopicAbsentError(TransientError):
         )
 
 
-class TopicIdsUnknownError(TransientError):
-    """The broker does not answer."""
-
-
 class TopicIds:
-    """Asked by one thread at a time; stays connected, so that an answer takes one round trip."""
+    """Asked by one thread at a time; stays connected, so that an answer takes one round trip.
+
+    It is the first to speak to a site, so what a person has to put right there (a password, a
+    right, a certificate) is heard here: librdkafka itself would only say that time is up.
+    """
 
     def __init__(self, site: SiteInput, timeout_s: float = 5.0) -> None:
         self._site = site
         self._timeout_s = timeout_s
         self._login = Login(site)
         self._client: AdminClient | None = None
+        self._watch = Watch(SiteSpec(name=site.site, bootstrap=_bootstrap(site)), site.librdkafka)
 
     def __call__(self, topics: Iterable[str] | None = None) -> dict[str, str]:
-        """Of all the site's topics, or of some; raises a TransientError where one is not known."""
+        """Of all the site's topics, or of some; raises a SiteError or TopicAbsentError where one
+        is not known."""
         wanted = list(self._site.topics if topics is None else topics)
         if not wanted:
             return {}
@@ -55,18 +56,25 @@ class TopicIds:
         except KafkaException as error:
             if error.args[0].code() in _ABSENT:
                 raise TopicAbsentError(self._site.site, topic) from error
-            raise TopicIdsUnknownError(f"topic {topic!r}: {error.args[0].str()}") from error
+            raise self._watch.explain(error.args[0], topic) from error
         except TimeoutError as error:
-            raise TopicIdsUnknownError(f"topic {topic!r}: the broker does not answer") from error
+            raise self._watch.explain() from error
+        self._watch.forget()
         return text.replace("+", "-").replace("/", "_")
 
     def _connect(self) -> AdminClient:
         if self._client is None:
             settings = {**_LIGHT, **self._site.librdkafka, **self._login.settings()}
-            self._client = AdminClient(settings, logger=log)
+            site = SiteSpec(name=self._site.site, bootstrap=_bootstrap(self._site))
+            self._watch = Watch(site, settings)
+            self._client = AdminClient(watched(settings, self._watch))
         else:
             self._login.renew(self._client)
         return self._client
 
 
 _LIGHT = {"reconnect.backoff.max.ms": 5_000, "log.connection.close": False}
+
+
+def _bootstrap(site: SiteInput) -> str:
+    return str(site.librdkafka["bootstrap.servers"])

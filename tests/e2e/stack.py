@@ -51,6 +51,8 @@ class Stack:
         ports["cluster_port"] = ports["store_port"] + STORE_PORTS
         gateways = ports["cluster_port"] + CLUSTER_PORTS + CENTRE_PORTS
         ports["registry_port"] = gateways + 4
+        # As the README says for data of one's own.
+        stack.edit("dags/sites/plant-a.yaml", "client: {}", "direct: true\nclient: {}")
         stack.edit("dags/sites/plant-a.yaml", "port: 19096", f"port: {gateways}")
         stack.edit("dags/sites/plant-b.yaml", "port: 19196", f"port: {gateways + 2}")
         own = "\n".join(f"{name}: {port}" for name, port in ports.items())

@@ -87,13 +87,13 @@ def test_a_site_that_lost_records_is_halted_and_its_neighbour_reads_on(
     site: RunningSite, new_driver: NewDriver
 ) -> None:
     driver = new_driver("healthy")
-    site.add_topic("fenced", partitions=1)
+    site.add_topic("shortened", partitions=1)
     (healthy,) = driver.job.inputs
-    checkpoint = f"{healthy.checkpoint}-fenced"
-    other = {"site": "plant-b", "topics": ("fenced",), "checkpoint": checkpoint}
+    checkpoint = f"{healthy.checkpoint}-shortened"
+    other = {"site": "plant-b", "topics": ("shortened",), "checkpoint": checkpoint}
     inputs = (healthy, healthy.model_copy(update=other))
     driver.job = driver.job.model_copy(update={"inputs": inputs})
-    for topic in ("healthy", "fenced"):
+    for topic in ("healthy", "shortened"):
         site.produce("app", topic, records(10))
     driver.start()
     wait_until(lambda: row_count(driver) == 20, START_TIMEOUT_S)
@@ -103,9 +103,9 @@ def test_a_site_that_lost_records_is_halted_and_its_neighbour_reads_on(
         beat = driver.site_beat("plant-b")
         return beat.halted if beat else ""
 
-    site.produce("app", "fenced", records(10))
+    site.produce("app", "shortened", records(10))
     admin = AdminClient(site.admin)
-    for future in admin.delete_records([TopicPartition("fenced", 0, 12)]).values():
+    for future in admin.delete_records([TopicPartition("shortened", 0, 12)]).values():
         future.result(10)
     driver.start()
     wait_until(lambda: "no longer has offsets" in halted(), START_TIMEOUT_S)

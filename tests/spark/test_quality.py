@@ -92,6 +92,7 @@ class Lake:
         made = {
             "site": "'plant-a'",
             "topic": "'t'",
+            "topic_id": "'id'",
             "partition": "0",
             **dict.fromkeys(("kafka_time", "event_time", "measured_at"), moment),
             "sensor_id": "'plant-a-t1'",

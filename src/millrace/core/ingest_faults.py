@@ -47,7 +47,8 @@ _RULES = (
         " Restore the topic, or remove the site's checkpoint to go on from what is left",
     ),
     _Rule(
-        r"Could not read properties from file|Could not find a 'KafkaClient' entry",
+        r"Could not read properties from file|Could not find a 'KafkaClient' entry"
+        r"|\.properties: (No such file|Permission denied)",
         Verdict.HALT,
         "the file with the user's secret is missing or unreadable; run 'millrace up' to make it",
     ),
@@ -63,18 +64,18 @@ _RULES = (
         " secretsmanager:GetSecretValue of it and kms:Decrypt of its key",
     ),
     _Rule(
-        r"SaslAuthenticationException",
+        r"SaslAuthenticationException|RefusedError: .*wrong password",
         Verdict.LOGIN,
         "the broker refuses user and password; the secret file and the broker's user differ",
     ),
     _Rule(
         r"SslAuthenticationException|SSLHandshakeException|InvalidPathException"
-        r"|Failed to load PEM SSL keystore|Failed to load SSL",
+        r"|Failed to load PEM SSL keystore|Failed to load SSL|RefusedError: .*(TLS|certificate)",
         Verdict.HALT,
         "TLS failed: the CA file does not fit the broker's certificate, or is unreadable",
     ),
     _Rule(
-        r"(Topic|Group|Cluster)AuthorizationException",
+        r"(Topic|Group|Cluster)AuthorizationException|RefusedError: .*has no right to use",
         Verdict.HALT,
         "the broker's ACLs do not let the user read; run the pipeline's provision task",
     ),
@@ -120,7 +121,7 @@ _RULES = (
         r"org\.apache\.kafka\.common\.errors\.(Timeout|Disconnect|Network|BrokerNotAvailable"
         r"|LeaderNotAvailable|NotLeaderOrFollower|CoordinatorNotAvailable)Exception"
         r"|java\.net\.ConnectException|Timed out waiting for a node assignment"
-        r"|FETCH_OFFSET_TIMEOUT|Timeout of \d+ms expired|TopicIdsUnknownError",
+        r"|FETCH_OFFSET_TIMEOUT|Timeout of \d+ms expired|UnreachableError: site",
         Verdict.UNREACHABLE,
         "the broker does not answer",
     ),
