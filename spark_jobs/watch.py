@@ -19,6 +19,7 @@ from millrace.core.lag import (
     Throughput,
     measure,
     moved_ends,
+    rows_between,
     start_positions,
     waiting,
 )
@@ -113,10 +114,9 @@ class SiteWatch:
         )
 
     def _advance(self, positions: dict[Partition, int]) -> None:
-        # A position in a topic that was made anew may be behind that in the former one.
-        went = (offset - self._positions.get(p, offset) for p, offset in positions.items())
+        rows = rows_between(self._positions, positions)
         self._positions = positions
-        self.throughput.on_rows(time.monotonic(), sum(max(0, rows) for rows in went))
+        self.throughput.on_rows(time.monotonic(), rows)
 
     def _find_oldest(self) -> None:
         wanted = waiting(self._positions, self._bounds)

@@ -10,11 +10,13 @@ import pytest
 from millrace.core.backoff import Backoff
 from millrace.core.lag import (
     Bounds,
+    Offsets,
     Throughput,
     batch_rows,
     measure,
     moved_ends,
     parse_offsets,
+    rows_between,
     start_after,
     start_positions,
     waiting,
@@ -112,3 +114,17 @@ def test_backoff_doubles_up_to_its_bound_and_a_healthy_life_resets_it() -> None:
     backoff = Backoff(first_s=1, longest_s=15, healthy_s=60)
     assert [backoff.on_failure(lived_s=1) for _ in range(6)] == [1, 2, 4, 8, 15, 15]
     assert backoff.on_failure(lived_s=61) == 1
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "rows"),
+    [
+        ({("t", 0): 5}, {("t", 0): 9}, 4),
+        ({("t", 0): 5, ("t", 1): 1}, {("t", 0): 9, ("t", 1): 3}, 6),
+        ({}, {("t", 0): 9}, 0),
+        ({("t", 0): 500, ("t", 1): 1}, {("t", 0): 3, ("t", 1): 3}, 2),
+    ],
+    ids=["one partition", "two", "not known before", "one of a topic made anew"],
+)
+def test_rows_are_counted_between_two_looks(before: Offsets, after: Offsets, rows: int) -> None:
+    assert rows_between(before, after) == rows

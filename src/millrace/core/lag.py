@@ -35,6 +35,14 @@ def parse_offsets(text: str) -> dict[Partition, int]:
     }
 
 
+def rows_between(before: Offsets, after: Offsets) -> int:
+    """How many offsets were read; a partition that was not known before counts from now on.
+
+    A position in a topic that was made anew may be behind the position in the former one.
+    """
+    return sum(max(0, offset - before.get(part, offset)) for part, offset in after.items())
+
+
 def start_positions(committed: Offsets, bounds: Mapping[Partition, Bounds]) -> dict[Partition, int]:
     """The next offset to read everywhere; a partition never read begins at its oldest record."""
     return {**{part: held.low for part, held in bounds.items()}, **committed}
