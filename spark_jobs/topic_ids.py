@@ -10,7 +10,7 @@ from confluent_kafka.admin import AdminClient
 from millrace.core.errors import TransientError
 from millrace.core.job import SiteInput
 from millrace.core.site import SiteSpec
-from millrace.edge.errors import Watch, watched
+from millrace.edge.errors import SiteError, Watch, watched
 from spark_jobs.login import Login
 
 _ABSENT = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC)  # noqa: SLF001 - its name
@@ -56,11 +56,15 @@ class TopicIds:
         except KafkaException as error:
             if error.args[0].code() in _ABSENT:
                 raise TopicAbsentError(self._site.site, topic) from error
-            raise self._watch.explain(error.args[0], topic) from error
+            raise self._explained(error.args[0], topic) from error
         except TimeoutError as error:
-            raise self._watch.explain() from error
+            raise self._explained(None, topic) from error
         self._watch.forget()
         return text.replace("+", "-").replace("/", "_")
+
+    def _explained(self, error: KafkaError | None, topic: str) -> SiteError:
+        self._connect().poll(0)  # the watch hears the reason now
+        return self._watch.explain(error, topic)
 
     def _connect(self) -> AdminClient:
         if self._client is None:

@@ -64,7 +64,7 @@ def append(table: str, *values: float, bucket: Bucket | None = None) -> None:
     """A commit of silver rows; deltalake cannot write the variant, and nobody asks for it."""
     long, moment = DataType.int64(), DataType.timestamp("us", tz="UTC")
     rows = {
-        **dict.fromkeys(("site", "topic"), ("t", DataType.utf8(), DataType.utf8())),
+        **dict.fromkeys(("site", "topic", "topic_id"), ("t", DataType.utf8(), DataType.utf8())),
         "partition": (0, DataType.int32(), DataType.int32()),
         **dict.fromkeys(("offset", "latency_ms"), (0, long, long)),
         **dict.fromkeys(("kafka_time", "event_time", "ingested_at"), (NOON_US, long, moment)),
