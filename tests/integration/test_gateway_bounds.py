@@ -176,7 +176,7 @@ def test_dead_letters_are_sent_again_under_their_own_numbers(site, new_gateway):
 
 
 def sequences(site: RunningSite, topic: str) -> list[object]:
-    consumer = Consumer({**site.settings("app"), "group.id": "millrace-test"})
+    consumer = Consumer({**site.settings("app"), "group.id": "app-test"})
     try:
         consumer.assign([TopicPartition(topic, 0, 0)])
         found = wait_until(lambda: consumer.consume(3, 10))

@@ -29,9 +29,9 @@ _PAUSE_MAX_S = 0.5
 _SILENT = logging.getLogger(f"{__name__}.librdkafka")
 _SILENT.disabled = True
 _KINDS = {kind.topic: kind for kind in Kind}
-_NO_GROUP = {"group.id": REGISTRAR, "enable.auto.commit": False, "enable.auto.offset.store": False}
 _READ: Mapping[str, Any] = {
-    **_NO_GROUP,
+    "enable.auto.commit": False,
+    "enable.auto.offset.store": False,
     "enable.partition.eof": True,
     "isolation.level": "read_committed",
     "auto.offset.reset": "earliest",
@@ -124,7 +124,9 @@ class Registrar:
 
     def _messages(self) -> list[Message]:
         """All of them up to the end; what a transaction has not committed is behind it."""
-        consumer = Consumer({**self._settings, **_READ})
+        # It joins no group, but librdkafka asks for one that the user may join.
+        group = {"group.id": self._settings["sasl.username"]}
+        consumer = Consumer({**self._settings, **_READ, **group})
         found: list[Message] = []
         open_topics = set(_KINDS)
         deadline = time.monotonic() + _TIMEOUT_S
