@@ -9,11 +9,12 @@ from confluent_kafka.admin import AdminClient
 
 from millrace.core.errors import TransientError
 from millrace.core.job import SiteInput
-from millrace.core.site import SiteSpec
+from millrace.core.site import ClientSettings, SiteSpec
 from millrace.edge.errors import SiteError, Watch, watched
 from spark_jobs.login import Login
 
 _ABSENT = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC)  # noqa: SLF001 - its name
+_LIGHT: ClientSettings = {"reconnect.backoff.max.ms": 5_000, "log.connection.close": False}
 
 
 class TopicAbsentError(TransientError):
@@ -36,7 +37,9 @@ class TopicIds:
         self._timeout_s = timeout_s
         self._login = Login(site)
         self._client: AdminClient | None = None
-        self._watch = Watch(SiteSpec(name=site.site, bootstrap=_bootstrap(site)), site.librdkafka)
+        self._settings = {**_LIGHT, **site.librdkafka}
+        bootstrap = str(site.librdkafka["bootstrap.servers"])
+        self._watch = Watch(SiteSpec(name=site.site, bootstrap=bootstrap), self._settings)
 
     def __call__(self, topics: Iterable[str] | None = None) -> dict[str, str]:
         """Of all the site's topics, or of some; raises a SiteError or TopicAbsentError where one
@@ -68,17 +71,8 @@ class TopicIds:
 
     def _connect(self) -> AdminClient:
         if self._client is None:
-            settings = {**_LIGHT, **self._site.librdkafka, **self._login.settings()}
-            site = SiteSpec(name=self._site.site, bootstrap=_bootstrap(self._site))
-            self._watch = Watch(site, settings)
-            self._client = AdminClient(watched(settings, self._watch))
+            self._settings.update(self._login.settings())
+            self._client = AdminClient(watched(self._settings, self._watch))
         else:
             self._login.renew(self._client)
         return self._client
-
-
-_LIGHT = {"reconnect.backoff.max.ms": 5_000, "log.connection.close": False}
-
-
-def _bootstrap(site: SiteInput) -> str:
-    return str(site.librdkafka["bootstrap.servers"])

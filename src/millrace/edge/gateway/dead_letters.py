@@ -13,7 +13,7 @@ from pathlib import Path
 
 from millrace.core.gateway.records import Record
 from millrace.core.size import format_size
-from millrace.edge.gateway.disk import sync_folder
+from millrace.state.files import sync_folder
 
 log = logging.getLogger(__name__)
 MOST_BYTES = 256 << 20

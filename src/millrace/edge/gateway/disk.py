@@ -6,19 +6,13 @@ import errno
 import os
 from pathlib import Path
 
+from millrace.state.files import sync_folder
+
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class NoRoomError(Exception):
     """The spool holds what it may, or the disk is full."""
-
-
-def sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def write_whole(handle: int, data: bytes, at: int) -> None:

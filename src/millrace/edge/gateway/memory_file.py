@@ -8,8 +8,7 @@ from pydantic import ValidationError
 
 from millrace.core.errors import MillraceError
 from millrace.core.gateway.desk import Memory
-from millrace.edge.gateway.disk import sync_folder
-from millrace.state.files import read_text, write_atomic
+from millrace.state.files import read_text, sync_folder, write_atomic
 
 
 class MemoryFile:

@@ -8,7 +8,8 @@ import zlib
 from pathlib import Path
 
 from millrace.core.gateway.window import Progress
-from millrace.edge.gateway.disk import sync_folder, write_whole
+from millrace.edge.gateway.disk import write_whole
+from millrace.state.files import sync_folder
 
 _HEAD = struct.Struct("<QII")  # turn, length, CRC-32
 _SLOT_BYTES = 256 << 10

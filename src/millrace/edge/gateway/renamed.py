@@ -7,8 +7,7 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from millrace.core.gateway.records import Record
-from millrace.edge.gateway.disk import sync_folder
-from millrace.state.files import read_text, write_atomic
+from millrace.state.files import read_text, sync_folder, write_atomic
 
 # By the epoch that is not theirs alone: the first message that has another one, and that epoch.
 _Epochs = TypeAdapter(dict[int, tuple[int, int]])
