@@ -138,6 +138,28 @@ def test_what_waited_in_a_backup_and_was_delivered_since_is_not_sent_again(site,
     assert site.values == [*words("waits", 20), *words("life", 10), *words("new", 10)]
 
 
+def test_names_that_cannot_be_written_hold_their_messages_up_until_they_can_be(site, tmp_path):
+    """As on a full disk."""
+    site.keep("mine", 3)
+    record = site.courier.next()
+    assert record
+    site.broker.append((site.courier.headers(record), b"another's"))
+    site.courier.hand_over(record)
+    in_its_place = tmp_path / "lines" / "spool" / "renamed.json"
+    in_its_place.mkdir()
+    site.connect()
+    for _ in range(2):
+        site.deliver()
+        assert site.values == [b"another's"]
+        assert "names" in site.courier.held_up
+    in_its_place.rmdir()
+    site.courier.save()
+    assert not site.courier.held_up
+    site.deliver()
+    assert site.values == [b"another's", *words("mine", 3)]
+    assert len(set(site.identities)) == 4
+
+
 def test_of_a_copy_another_may_have_sent_all_that_waits(site, tmp_path):
     """Also what its own progress calls never sent."""
     site.keep("sent", 3)

@@ -120,6 +120,9 @@ class Courier:
         # met before the index of the horizon.
         self._found: dict[tuple[bytes, int], dict[int, int]] = {}
         self._horizon = self.window.base
+        # The message whose new name could not be written down, and why.
+        self._nameless: Record | None = None
+        self._unwritable = ""
         # Those that no broker takes, and why, until they are written as dead letters.
         self._letters: list[tuple[Record, str]] = []
         self._letters_bytes = 0
@@ -144,7 +147,7 @@ class Courier:
     @property
     def held_up(self) -> str:
         """Why its messages wait, whatever the broker takes; empty: they do not."""
-        return self.dead_letters.obstacle if self._letters else ""
+        return (self.dead_letters.obstacle if self._letters else "") or self._unwritable
 
     def identity(self, topic: bytes) -> Identity:
         if topic not in self._identities:
@@ -160,7 +163,8 @@ class Courier:
             while self._waiting:
                 record = self._waiting[0]
                 if self._is_anothers(record):
-                    self._begin_life(record)
+                    if not self._begin_life(record):
+                        return None
                     continue
                 if not self._is_done(record):
                     if record.serial >= self._allowed:
@@ -202,15 +206,27 @@ class Courier:
         there = self._content_there(record) if self._found else None
         return there is not None and there != content_of(record.draft.key, record.draft.value)
 
-    def _begin_life(self, record: Record) -> None:
+    def _begin_life(self, record: Record) -> bool:
+        """False: its new name cannot be written down, and it waits."""
+        try:
+            self.spool.begin_life(record)
+        except OSError as error:
+            self._wait_with(record, f"new names cannot be written down: {error.strerror}")
+            return False
+        self._nameless, self._unwritable = None, ""
         log.error(
             "%s: the broker has another message under the name of message %s: another life of this"
             " spool has sent it, as after a restored backup or a cloned disk; this one goes on"
             " under other names",
             *(self.name, record.serial),
         )
-        self.spool.begin_life(record)
         self._waiting = deque(self.spool.named(self._waiting))
+        return True
+
+    def _wait_with(self, record: Record, obstacle: str) -> None:
+        if obstacle != self._unwritable:
+            log.error("%s: %s; its messages wait", self.name, obstacle)
+        self._nameless, self._unwritable = record, obstacle
 
     def _allow(self, serial: int) -> None:
         """A next start knows that nothing from here on was sent."""
@@ -254,6 +270,7 @@ class Courier:
         self.reader.seek(self.window.base)
         self._waiting.clear()
         self._times.clear()
+        self._nameless, self._unwritable = None, ""
         self._forget_letters()
 
     def begin(self, topic: str, sight: TopicSight) -> LookBack:
@@ -289,6 +306,8 @@ class Courier:
     def save(self) -> None:
         """How far it is, and what is not needed any more goes."""
         self.settle()
+        if self._nameless:
+            self._begin_life(self._nameless)
         base = self.window.base
         if self._allowed < self.window.next + _ALLOWED_AHEAD // 2:
             self._allowed = self.window.next + _ALLOWED_AHEAD
