@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import signal
 from pathlib import Path
@@ -91,8 +92,16 @@ async def _run(spec: GatewaySpec) -> None:
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     gateway: Gateway = Gateway(spec)
     await gateway.start()
+    keep_what_is_loaded()
     print_line(f"gateway of {spec.site} is ready")
     try:
         await gateway.run(stop)
     finally:
         await gateway.end()
+
+
+def keep_what_is_loaded() -> None:
+    """Each full search for garbage would pass over all of it, some 90,000 objects, and hold up
+    every answer meanwhile: twice a second under load, for 15 to 40 ms."""
+    gc.collect()
+    gc.freeze()
