@@ -146,6 +146,29 @@ def test_a_killed_gateway_loses_nothing_doubles_nothing_and_keeps_each_publisher
     assert site.count("app", "mqtt-killed") == count * 3
 
 
+def test_two_publishers_of_one_name_are_told_of_and_a_repetition_is_not(
+    site, mqtt, new_subscriber, new_publisher
+):
+    site.add_topic("mqtt-shared", partitions=1)
+    gateway = new_subscriber("mqtt-shared")
+    connected(gateway)
+    publisher = new_publisher("any")
+
+    def publish(origin: str, first: int) -> None:
+        for number, message in enumerate(readings(first, 10), 1):
+            about = [("millrace-origin", origin), ("millrace-number", str(number))]
+            publisher.publish("mqtt-shared/a", [message], properties=about)
+
+    for first in (0, 0):
+        publish("once", first)
+    for first in (100, 200):
+        publish("twice", first)
+    publish("last", 300)
+    wait_until(lambda: site.count("app", "mqtt-shared") == 30)
+    assert gateway.log.count("two publishers") == 1
+    assert "mqtt: twice on mqtt-shared/a: messages are discarded" in gateway.log
+
+
 def test_an_mqtt_broker_that_goes_and_comes_back_is_taken_up_again(
     site, mqtt, new_subscriber, new_publisher
 ):

@@ -123,9 +123,7 @@ def counts(ledger: Ledger, *numbers: int) -> list[int | Unkept]:
 
 def of_publishers() -> Ledger:
     """Who numbers its messages does not hear what became of them."""
-    ledger = Ledger(Heading(epoch=1))
-    ledger.waits_for_missing = False
-    return ledger
+    return Ledger(Heading(epoch=1), waits_for_missing=False)
 
 
 def test_a_publishers_message_that_was_refused_is_kept_when_it_comes_again():
@@ -149,8 +147,7 @@ rooms = st.lists(st.booleans(), min_size=1, max_size=30)
 @pytest.mark.generated
 @given(parts=st.lists(st.integers(1, 5), min_size=1, max_size=6), rooms=rooms, waits=st.booleans())
 def test_answered_implies_kept_and_kept_once_in_any_sequence_of_refusals(parts, rooms, waits):
-    ledger = Ledger(Heading(epoch=1))
-    ledger.waits_for_missing = waits
+    ledger = Ledger(Heading(epoch=1), waits_for_missing=waits)
     records: list[Record] = []
     turns = iter(rooms)
     has_room = True

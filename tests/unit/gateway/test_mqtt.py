@@ -106,8 +106,7 @@ def test_a_new_session_gives_the_same_ids_to_other_messages():
 
 @pytest.mark.parametrize(("waits", "kept"), [(True, False), (False, True)])
 def test_a_missing_number_holds_up_only_who_sends_it_again(waits, kept):
-    ledger = Ledger(Heading(epoch=1))
-    ledger.waits_for_missing = waits
+    ledger = Ledger(Heading(epoch=1), waits_for_missing=waits)
     ledger.enter([Draft(b"t", None, b"1", b"plc", 1)])
     ledger.settle()
     (entry,) = ledger.enter([Draft(b"t", None, b"3", b"plc", 3)])

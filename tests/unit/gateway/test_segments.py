@@ -138,8 +138,7 @@ def test_nothing_is_kept_behind_a_gap_of_an_origin():
 @pytest.mark.parametrize("waits", [True, False])
 def test_an_unknown_origin_begins_with_1_where_it_asks_and_else_where_it_likes(waits):
     """Who asks has heard that nothing is known of it; who does not may have begun long ago."""
-    ledger = Ledger(Heading(epoch=7))
-    ledger.waits_for_missing = waits
+    ledger = Ledger(Heading(epoch=7), waits_for_missing=waits)
     assert isinstance(ledger.enter(from_plc(900))[0], Record) != waits
     assert isinstance(ledger.enter(from_plc(1))[0], Record)
 

@@ -7,6 +7,7 @@ from enum import Enum
 
 from pydantic import Field
 
+from millrace.core.gateway.contents import Comparison, Contents
 from millrace.core.gateway.origins import Origin
 from millrace.core.gateway.records import Draft, Record
 from millrace.core.model import Frozen
@@ -19,11 +20,18 @@ class Unkept(Enum):
     """Why a message gets no number."""
 
     KNOWN = "its origin has sent it before, and it was kept"
+    OTHER = "its origin has sent another message with its number before"
+    LONG_KNOWN = "its origin has sent its number before, too long ago to be compared"
     TOO_EARLY = "one that its origin sent before it is missing"
     TOO_OLD = "nobody knows any more whether it was kept"
 
 
 Entry = Record | Unkept
+_UNKEPT_BY = {
+    Comparison.SAME: Unkept.KNOWN,
+    Comparison.OTHER: Unkept.OTHER,
+    Comparison.FORGOTTEN: Unkept.LONG_KNOWN,
+}
 
 
 def are_safe(entries: Sequence[Entry]) -> bool:
@@ -47,10 +55,12 @@ class Heading(Frozen):
 class Ledger:
     """Gives each message its numbers, and knows those that are there already."""
 
-    def __init__(self, heading: Heading) -> None:
-        # Whether an origin begins with 1 and sends again what was not taken: then nothing is taken
-        # behind a message that is missing. Else it passes over what it likes.
-        self.waits_for_missing = True
+    def __init__(self, heading: Heading, *, waits_for_missing: bool = True) -> None:
+        """`waits_for_missing`: an origin begins with 1 and sends again what was not taken, so
+        nothing is taken behind a message that is missing. Else it passes over what it likes, and
+        nothing keeps a second one from using its name."""
+        self._waits_for_missing = waits_for_missing
+        self._contents = None if waits_for_missing else Contents()
         self.epoch = heading.epoch
         self.next_index = heading.next_index
         # By the machine's clock, and by the spool's own.
@@ -94,13 +104,15 @@ class Ledger:
         now_ms, clock_s = self.time_ms, self.clock_s
         entries: list[Entry] = []
         for draft in drafts:
-            topic, _, _, origin, number = draft
+            topic, key, value, origin, number = draft
             if origin:
                 seen = self._unsettled.get(origin) or self._origins.get(origin, _UNKNOWN)
-                unkept = self._judge(seen, number)
+                unkept = self._judge(seen, draft)
                 if unkept:
                     entries.append(unkept)
                     continue
+                if self._contents:
+                    self._contents.note(origin, number, key, value)
                 self._unsettled[origin] = seen.after(number, group + place)
             own = self._numbers.get(topic, 1)
             self._numbers[topic] = own + 1
@@ -114,17 +126,22 @@ class Ledger:
         self._origins.update(self._unsettled)
         self._unsettled.clear()
 
-    def _judge(self, seen: Origin, number: int) -> Unkept | None:
+    def _judge(self, seen: Origin, draft: Draft) -> Unkept | None:
+        number = draft.origin_number
         if number > seen.last:
-            is_early = self.waits_for_missing and number > seen.last + 1
+            is_early = self._waits_for_missing and number > seen.last + 1
             return Unkept.TOO_EARLY if is_early else None
         if seen.lacks(number):
             return None
-        return Unkept.TOO_OLD if number < seen.floor else Unkept.KNOWN
+        if number < seen.floor:
+            return Unkept.TOO_OLD
+        if self._contents is None:
+            return Unkept.KNOWN
+        return _UNKEPT_BY[self._contents.compare(draft.origin, number, draft.key, draft.value)]
 
     def take_over(self, record: Record) -> None:
         """Of a record that is there: so a ledger is made again from what was written."""
-        topic, _, _, origin, number = record.draft
+        topic, key, value, origin, number = record.draft
         self.epoch = record.epoch
         self.time_ms, self.clock_s = record.time_ms, record.clock_s
         self.next_index = max(self.next_index, record.serial + 1)
@@ -133,3 +150,5 @@ class Ledger:
             seen = self._origins.get(origin, _UNKNOWN)
             if number > seen.last or seen.lacks(number):
                 self._origins[origin] = seen.after(number, record.serial)
+            if self._contents:
+                self._contents.note(origin, number, key, value)

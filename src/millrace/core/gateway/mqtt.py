@@ -15,6 +15,11 @@ ORIGIN, NUMBER = "millrace-origin", "millrace-number"
 _NAME = re.compile(r"[A-Za-z0-9._:/-]{1,200}")
 
 
+def origin_in(properties: Iterable[tuple[str, str]]) -> str:
+    """What a publisher calls itself."""
+    return dict(properties).get(ORIGIN, "")
+
+
 def numbered(topic: str, properties: Iterable[tuple[str, str]]) -> tuple[bytes, int]:
     """The origin and the number of a message; empty and 0 where its publisher does not count.
 

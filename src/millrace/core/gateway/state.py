@@ -8,6 +8,10 @@ from millrace.core.model import Frozen
 
 _ANSWERS_WITHIN_S = 5.0
 _NAMES_TOLD = 5
+_AT_ONCE = "two devices use one name at once"
+_CONTESTED = {
+    "mqtt": "messages are discarded: two publishers use one millrace-origin, or count anew"
+}
 
 
 def describe_silence(silent_s: float) -> str:
@@ -105,7 +109,7 @@ class GatewayState(Frozen):
             found += [f"{one.name}: {why}" for why in (one.obstacle, one.held_up) if why]
             if one.contested:
                 names = ", ".join(one.contested[-_NAMES_TOLD:])
-                found.append(f"{one.name}: two devices use one name at once: {names}")
+                found.append(f"{one.name}: {_CONTESTED.get(one.kind, _AT_ONCE)}: {names}")
             for count, what in (
                 (one.samples_passed_over, "samples that no rule had room for"),
                 (one.dead_letters, "dead letters"),

@@ -17,6 +17,7 @@ from millrace.edge.gateway.spool import Spool
 log = logging.getLogger(__name__)
 _MOST_BYTES = 1 << 20
 _LOOK_AGAIN_S = 0.1
+_KNOWN = (Unkept.KNOWN, Unkept.OTHER, Unkept.LONG_KNOWN)
 
 # What became of each message of a batch; None: there was no room, and they are refused.
 Outcome = list[Entry] | None
@@ -124,10 +125,14 @@ class Committer(threading.Thread):
             self.obstacle = ""
             fresh = sum(isinstance(entry, Record) for entry in kept)
             self.kept += fresh
-            self.known += kept.count(Unkept.KNOWN) if fresh < len(kept) else 0
-            # Who sends too early sends again; these are gone for good.
-            self.refused += kept.count(Unkept.TOO_OLD)
+            if fresh < len(kept):
+                self._count_unkept(kept)
             return kept
+
+    def _count_unkept(self, entries: list[Entry]) -> None:
+        self.known += sum(entries.count(one) for one in _KNOWN)
+        # Who sends too early sends again; these are gone for good.
+        self.refused += entries.count(Unkept.TOO_OLD)
 
     def _waits_after(self, error: NoRoomError) -> bool:
         """Whether it is worth another try."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
+import time
 from functools import partial
 
-from millrace.core.gateway.ledger import are_safe
-from millrace.core.gateway.mqtt import Arrival, Flight, Flights, numbered
+from millrace.core.gateway.ledger import Unkept, are_safe
+from millrace.core.gateway.mqtt import ORIGIN, Arrival, Flight, Flights, numbered, origin_in
 from millrace.core.gateway.mqtt_input import MqttInput
 from millrace.core.gateway.mqtt_packet import Published
+from millrace.core.gateway.repetitions import Repetitions
 from millrace.edge.gateway.commander import Commander
 from millrace.edge.gateway.committer import Batch, Outcome
 from millrace.edge.gateway.intake import Intake
@@ -26,6 +28,7 @@ class MqttServer:
         # Of QoS 0, of which the broker keeps no count.
         self._uncounted = 0
         self._was_connected = False
+        self._repetitions = Repetitions(2 * spec.receive_maximum)
         self.client = MqttClient(spec, self._on_connected, self._on_message)
         intake.obstacle = self.client.obstacle
         self._carrier: MqttCarrier | None = None
@@ -88,14 +91,16 @@ class MqttServer:
             self.client.refuse(flight.packet, NOT_TAKEN)
             return
         origin, number = numbered(message.topic, message.user_properties)
-        answer = partial(self._answer, flight)
+        answer = partial(self._answer, flight, message)
         self._intake.take_by(message.topic, message.payload, answer, origin, number)
 
     def _acknowledge(self, flight: Flight) -> None:
         if self._flights.on_safe(flight, is_connected=self.client.is_connected):
             self.client.acknowledge(flight.packet)
 
-    def _answer(self, flight: Flight, _batch: Batch, outcome: Outcome) -> None:
+    def _answer(self, flight: Flight, message: Published, _batch: Batch, outcome: Outcome) -> None:
+        if outcome and isinstance(outcome[0], Unkept):
+            self._on_unkept(outcome[0], message)
         if not self._flights.on_safe(flight, is_connected=self.client.is_connected):
             return
         if outcome is None:
@@ -104,6 +109,19 @@ class MqttServer:
             self.client.refuse(flight.packet, NOT_TAKEN)
         else:
             self.client.acknowledge(flight.packet)
+
+    def _on_unkept(self, unkept: Unkept, message: Published) -> None:
+        """The broker tells nobody who has published a message; but a name that two publishers use
+        shows by its numbers."""
+        now_s, name = time.monotonic(), f"{origin_in(message.user_properties)} on {message.topic}"
+        if unkept is Unkept.LONG_KNOWN and not self._repetitions.are_too_many(name, now_s):
+            return
+        if unkept in (Unkept.OTHER, Unkept.LONG_KNOWN) and self._intake.contested.note(name, now_s):
+            log.warning(
+                "%s: %s: messages are discarded, as others came before with their numbers: two"
+                " publishers use one %s, or one has begun to count anew",
+                *(self._spec.name, name, ORIGIN),
+            )
 
     def _take_if_there_is_room(self, message: Published) -> None:
         """Nobody waits for these, so they must not fill the memory."""

@@ -66,18 +66,19 @@ def read_heading(file: Path) -> Heading | None:
         return None
 
 
-def recover(folder: Path) -> Recovered:
+def recover(folder: Path, *, waits_for_missing: bool = True) -> Recovered:
     """The folder is as it should be when it returns; so it is its caller's alone."""
     for draft in folder.glob("*.new"):
         draft.unlink()
     segments = _segments_of(folder)
     if not segments:
-        return Recovered(Ledger(Heading(epoch=0)), [], None)
-    ledger = _ledger(folder, segments)
+        empty = Ledger(Heading(epoch=0), waits_for_missing=waits_for_missing)
+        return Recovered(empty, [], None)
+    ledger = _ledger(folder, segments, waits_for_missing=waits_for_missing)
     return Recovered(ledger, segments, _cut_tail(folder, segments[-1], ledger))
 
 
-def _ledger(folder: Path, segments: list[int]) -> Ledger:
+def _ledger(folder: Path, segments: list[int], *, waits_for_missing: bool) -> Ledger:
     """From the newest heading that can be read; what came after it is counted again."""
     heading, since = None, segments[-1]
     for since in reversed(segments):
@@ -85,7 +86,8 @@ def _ledger(folder: Path, segments: list[int]) -> Ledger:
         if heading:
             break
         log.error("the heading of %s is damaged", folder / file_name(since))
-    ledger = Ledger(heading or Heading(epoch=0, next_index=segments[0]))
+    heading = heading or Heading(epoch=0, next_index=segments[0])
+    ledger = Ledger(heading, waits_for_missing=waits_for_missing)
     for first in segments:
         # The newest is taken over when its tail is known.
         if since <= first < segments[-1]:

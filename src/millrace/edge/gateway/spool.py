@@ -33,9 +33,8 @@ class Spool:
         self._hold = hold(folder)
         self.folder = folder
         self.bounds = bounds
-        found = recover(folder)
+        found = recover(folder, waits_for_missing=waits_for_missing)
         self._ledger = found.ledger
-        self._ledger.waits_for_missing = waits_for_missing
         is_new = not found.segments
         self.life = Life(folder, found.ledger, clock or Clock(), is_new=is_new)
         self._lock = threading.Lock()
