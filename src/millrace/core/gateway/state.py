@@ -43,6 +43,8 @@ class InputState(Frozen):
     # Dead letters that an operator has asked for, and that are on their way.
     resending: int
     damaged_bytes: int
+    # Of messages at the broker that a look back has met and had no room for.
+    names_forgotten: int = 0
     # Messages that were safe and are not in the spool: an older state of it was put back.
     missing: int = 0
     connections: int

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Protocol
 
+from millrace.core.gateway.found_names import FoundNames
 from millrace.core.gateway.identity import Found, Headers, Identity, content_of
 from millrace.core.gateway.look_back import LookBack, TopicSight, plan_look_back
 from millrace.core.gateway.records import Record
@@ -19,7 +20,7 @@ from millrace.edge.gateway.spool import Spool, bytes_of
 
 log = logging.getLogger(__name__)
 # So many messages may be handed over after it was written down that they may be.
-_ALLOWED_AHEAD = 100_000
+ALLOWED_AHEAD = 100_000
 # Positions of an input that sends nothing are written down with every so many saves.
 _FOLLOW_EVERY = 25
 _LETTERS_BYTES = 1 << 20
@@ -116,9 +117,8 @@ class Courier:
         # When the eldest of each stretch that was read came, by the stretch's first index and the
         # spool's clock.
         self._times: deque[tuple[int, int]] = deque()
-        # Numbers that the broker has already and what they stand for there, by topic and epoch;
-        # met before the index of the horizon.
-        self._found: dict[tuple[bytes, int], dict[int, int]] = {}
+        # Of messages before the index of the horizon.
+        self._found = FoundNames()
         self._horizon = self.window.base
         # The message whose new name could not be written down, and why.
         self._nameless: Record | None = None
@@ -148,6 +148,11 @@ class Courier:
     def held_up(self) -> str:
         """Why its messages wait, whatever the broker takes; empty: they do not."""
         return (self.dead_letters.obstacle if self._letters else "") or self._unwritable
+
+    @property
+    def names_forgotten(self) -> int:
+        """How many names that a look back has met there was no room for."""
+        return self._found.forgotten
 
     def identity(self, topic: bytes) -> Identity:
         if topic not in self._identities:
@@ -197,8 +202,7 @@ class Courier:
 
     def _content_there(self, record: Record) -> int | None:
         """Of the message that the broker has under the name of this one; None: it has none."""
-        found = self._found.get((record.draft.topic, record.epoch))
-        return found.get(record.number) if found else None
+        return self._found.content(record.draft.topic, record.epoch, record.number)
 
     # Names that were given to other messages.
 
@@ -230,7 +234,7 @@ class Courier:
 
     def _allow(self, serial: int) -> None:
         """A next start knows that nothing from here on was sent."""
-        self._allowed = serial + _ALLOWED_AHEAD
+        self._allowed = serial + ALLOWED_AHEAD
         self.save()
 
     # What no broker takes.
@@ -278,8 +282,7 @@ class Courier:
         may_have_sent = self.window.may_have_sent
         plan = plan_look_back(self.window.known(topic), sight, may_have_sent=may_have_sent)
         self.window.begin(topic, sight.id, plan.safe)
-        for name in [name for name in self._found if name[0] == topic.encode()]:
-            del self._found[name]
+        self._found.forget(topic.encode())
         self._write()
         return plan
 
@@ -290,10 +293,9 @@ class Courier:
         for headers, content in messages:
             found = identity.found_in(headers)
             if found:
-                self._found.setdefault((name, found[0]), {})[found[1]] = content
+                self._found.add(name, *found, content)
         self._horizon = self.spool.next_index
-        ours = self._found.get((name, self.spool.epoch))
-        if ours and max(ours) >= self.spool.next_number(name):
+        if self._found.highest(name, self.spool.epoch) >= self.spool.next_number(name):
             log.error(
                 "%s: the broker has numbers of topic %s that this spool has never given: it was"
                 " put back to an older state; what comes from now on has other names",
@@ -309,8 +311,8 @@ class Courier:
         if self._nameless:
             self._begin_life(self._nameless)
         base = self.window.base
-        if self._allowed < self.window.next + _ALLOWED_AHEAD // 2:
-            self._allowed = self.window.next + _ALLOWED_AHEAD
+        if self._allowed < self.window.next + ALLOWED_AHEAD // 2:
+            self._allowed = self.window.next + ALLOWED_AHEAD
         self._quiet_saves += 1
         last = self._store.read()
         if (base, self._allowed) != (last.base, last.reach) or self._quiet_saves >= _FOLLOW_EVERY:

@@ -22,9 +22,9 @@ from millrace.edge.errors import SiteError
 from millrace.edge.gateway.courier import Courier
 
 log = logging.getLogger(__name__)
-_MOST_OUTSTANDING = 50_000
+MOST_OUTSTANDING = 50_000
 # How far messages to one partition may go ahead of those for another that takes none.
-_MOST_AHEAD = 200_000
+MOST_AHEAD = 200_000
 _BURST = 1_000
 _ANSWER_S = 0.1
 _NO_TOPIC = "none of the input's topics is named in it"
@@ -298,4 +298,4 @@ class Forwarder:
 
 
 def _is_far_ahead(window: Window) -> bool:
-    return window.outstanding >= _MOST_OUTSTANDING or window.span >= _MOST_AHEAD
+    return window.outstanding >= MOST_OUTSTANDING or window.span >= MOST_AHEAD

@@ -113,6 +113,7 @@ class Sight:
             dropped=spool.dropped,
             dead_letters=courier.dead_letters.count,
             resending=line.resend.waiting,
+            names_forgotten=courier.names_forgotten,
             damaged_bytes=courier.reader.damaged_bytes,
             missing=spool.life.missing,
             connections=line.server.connection_count,

@@ -31,6 +31,7 @@ _COUNTERS = {
     "connections_cut": "Connections ended for unread answers and unended messages",
     "samples_passed_over": "Samples that no rule judged, for too many sensors over it",
     "dropped": "Messages dropped for want of room",
+    "names_forgotten": "Names met by a look back that there was no room for",
 }
 _GAUGES = {
     "dead_letters": "Messages that no broker takes",
