@@ -73,12 +73,14 @@ def test_a_spool_takes_what_it_may_and_no_more_with_50_000_origins_too(tmp_path)
 
 def test_a_heading_is_bounded_and_keeps_who_sent_latest():
     ledger = Ledger(Heading(epoch=1))
-    ledger.enter(requests(0, 50_000))
+    ledger.enter(requests(0, 50_003))
     ledger.settle()
+    assert (len(ledger.heading().origins), ledger.forgotten) == (50_000, 3)
     heading = encode_heading_of(ledger, 1 << 20)
     assert len(heading) <= 1 << 20
     assert ledger.origin_count > 3_000
-    assert ledger.last_of(requests(49_999, 1)[0].origin) == 1
+    assert ledger.forgotten == 50_003 - ledger.origin_count
+    assert ledger.last_of(requests(50_002, 1)[0].origin) == 1
 
 
 def largest() -> Draft:

@@ -67,6 +67,8 @@ class Ledger:
         self.time_ms, self.clock_s = heading.time_ms, heading.clock_s
         self._numbers = {topic.encode(): number for topic, number in heading.next_numbers.items()}
         self._origins = {origin.encode(): seen for origin, seen in heading.origins.items()}
+        # Origins that there was no room for; who is one of them may have a message kept twice.
+        self.forgotten = 0
         # Of messages that were entered and are not safe yet.
         self._unsettled: dict[bytes, Origin] = {}
 
@@ -90,6 +92,7 @@ class Ledger:
         if len(self._origins) > most:
             kept = sorted(self._origins.items(), key=lambda one: one[1].serial, reverse=True)
             self._origins = dict(kept[:most])
+            self.forgotten += len(kept) - most
 
     def last_of(self, origin: bytes) -> int:
         """The number of an origin's last message that is safe; 0: none is known."""

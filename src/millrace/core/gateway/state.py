@@ -43,6 +43,8 @@ class InputState(Frozen):
     # Dead letters that an operator has asked for, and that are on their way.
     resending: int
     damaged_bytes: int
+    # Devices, publishers and keys of requests that there was no room to remember.
+    origins_forgotten: int = 0
     # Of messages at the broker that a look back has met and had no room for.
     names_forgotten: int = 0
     # Messages that were safe and are not in the spool: an older state of it was put back.
@@ -94,6 +96,8 @@ class GatewayState(Frozen):
     # How often a topic was deleted and made anew, or came back in an older state.
     topics_made_anew: int = 0
     topics_gone_back: int = 0
+    # Events that were not posted to a rule's webhook; their topic has them.
+    posts_failed: int = 0
 
     @property
     def alarms(self) -> list[str]:

@@ -91,6 +91,7 @@ class Sight:
             read_back=sum(one.forwarder.read_back for one in self._deliveries),
             topics_made_anew=sum(one.forwarder.made_anew for one in self._deliveries),
             topics_gone_back=sum(one.forwarder.gone_back for one in self._deliveries),
+            posts_failed=self._desk.webhooks.failed if self._desk else 0,
         )
 
     def _input(self, line: Line) -> InputState:
@@ -113,6 +114,7 @@ class Sight:
             dropped=spool.dropped,
             dead_letters=courier.dead_letters.count,
             resending=line.resend.waiting,
+            origins_forgotten=spool.origins_forgotten,
             names_forgotten=courier.names_forgotten,
             damaged_bytes=courier.reader.damaged_bytes,
             missing=spool.life.missing,

@@ -86,6 +86,10 @@ class Spool:
         return sum(self._sizes.copy().values())
 
     @property
+    def origins_forgotten(self) -> int:
+        return self._ledger.forgotten
+
+    @property
     def oldest_age_s(self) -> float | None:
         if self.oldest_s is None:
             return None

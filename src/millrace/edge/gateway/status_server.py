@@ -31,6 +31,7 @@ _COUNTERS = {
     "connections_cut": "Connections ended for unread answers and unended messages",
     "samples_passed_over": "Samples that no rule judged, for too many sensors over it",
     "dropped": "Messages dropped for want of room",
+    "origins_forgotten": "Devices, publishers and keys that there was no room to remember",
     "names_forgotten": "Names met by a look back that there was no room for",
 }
 _GAUGES = {
@@ -50,6 +51,7 @@ _COUNTERS_OF_SITE = {
     "read_back": "Messages read at the broker in search of what is delivered already",
     "topics_made_anew": "How often a topic was deleted and made anew",
     "topics_gone_back": "How often a topic came back in an older state",
+    "posts_failed": "Events that were not posted to a rule's webhook",
 }
 
 

@@ -14,7 +14,7 @@ from millrace.state.webhook_address import read_webhook_address
 log = logging.getLogger(__name__)
 _TIMEOUT = aiohttp.ClientTimeout(total=5)
 _PAUSES_S = (0.5, 1.0, 2.0)
-_MOST_WAITING = 1_000
+MOST_WAITING = 1_000
 _MOST_CONNECTIONS = 8
 
 
@@ -32,10 +32,14 @@ class Webhooks:
         self._session: aiohttp.ClientSession | None = None
         self.posted = self.failed = 0
 
+    @property
+    def waiting(self) -> int:
+        return len(self._tasks)
+
     def post(self, rule: RuleSpec, event: bytes) -> None:
         if rule.webhook is None:
             return
-        if len(self._tasks) >= _MOST_WAITING:
+        if self.waiting >= MOST_WAITING:
             self.failed += 1
             return
         task = asyncio.get_running_loop().create_task(self._deliver(rule, event))
