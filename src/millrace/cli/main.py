@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from millrace.cli import cluster, container, gateway, register, schema, site, stack
+from millrace.cli import authority, cluster, container, gateway, register, schema, site, stack
 from millrace.cli.backfill import backfill
 from millrace.cli.check import check
 from millrace.cli.client import client
@@ -56,6 +56,7 @@ app.add_typer(gateway.app, name="gateway")
 app.add_typer(register.app, name="register")
 app.add_typer(schema.app, name="schema")
 app.add_typer(site.app, name="site")
+app.add_typer(authority.app, name="authority")
 app.add_typer(cluster.app, name="cluster")
 app.add_typer(container.app, name="container", hidden=True)
 

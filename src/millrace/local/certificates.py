@@ -143,7 +143,11 @@ def read_key(pem: str) -> ec.EllipticCurvePrivateKey:
 
 def read_certificate(pem: str) -> x509.Certificate:
     """The first certificate of a PEM text; a leaf stands before its CA."""
-    return x509.load_pem_x509_certificates(pem.encode())[0]
+    return read_certificates(pem)[0]
+
+
+def read_certificates(pem: str) -> list[x509.Certificate]:
+    return x509.load_pem_x509_certificates(pem.encode())
 
 
 def _builder(

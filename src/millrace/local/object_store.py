@@ -63,12 +63,14 @@ def prepare_object_store(layout: Layout, bucket: Bucket, port: int) -> Program:
 
 
 def ensure_trust_store(bucket: Bucket) -> None:
-    """The CA as Java reads it. It holds no secret, so it needs no password."""
+    """Whom the CA file names, as Java reads it. It holds no secret, so it needs no password."""
     if bucket.ca_file and bucket.trust_store:
-        certificate = x509.load_pem_x509_certificate(bucket.ca_file.read_bytes())
-        entry = pkcs12.PKCS12Certificate(certificate, b"ca")
+        trusted = x509.load_pem_x509_certificates(bucket.ca_file.read_bytes())
+        entries = [
+            pkcs12.PKCS12Certificate(one, b"ca%d" % number) for number, one in enumerate(trusted)
+        ]
         make_private(bucket.trust_store.parent)
-        _write_bytes(bucket.trust_store, pkcs12.serialize_java_truststore([entry], NoEncryption()))
+        _write_bytes(bucket.trust_store, pkcs12.serialize_java_truststore(entries, NoEncryption()))
 
 
 def _write_bytes(file: Path, content: bytes) -> None:

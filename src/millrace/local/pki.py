@@ -91,12 +91,14 @@ def _ensure_authority(
         made = certificates.make_authority(key, datetime.now(UTC), name)
         write_new(file, certificates.certificate_pem(made))
     try:
-        certificate = certificates.read_certificate(file.read_text())
+        trusted = certificates.read_certificates(file.read_text())
     except ValueError as error:
         raise BrokenPkiError(file, "this is no certificate", made_with_it) from error
-    if not certificates.belong_together(certificate, key):
-        raise BrokenPkiError(file, f"it does not fit its key {key_file.name}", made_with_it)
-    return Authority(key, certificate)
+    # While a new one takes the place of an old one, both are trusted; the key says which signs.
+    for certificate in trusted:
+        if certificates.belong_together(certificate, key):
+            return Authority(key, certificate)
+    raise BrokenPkiError(file, f"it does not fit its key {key_file.name}", made_with_it)
 
 
 def _move_in(old: Path, new: Path) -> None:

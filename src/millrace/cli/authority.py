@@ -1,0 +1,102 @@
+"""`millrace authority`: a new root, or a new authority of a site's devices, step by step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from millrace.cli.output import Json, print_json, print_line
+from millrace.cli.sites import find_site
+from millrace.settings import layout_here
+from millrace.specs.loader import load_sites
+
+if TYPE_CHECKING:
+    from millrace.local.succession import Place
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Put a new authority in the place of an old one: begin, switch, end.",
+)
+Site = Annotated[
+    str | None, typer.Option(metavar="SITE", help="Of this site's devices; without it: the root.")
+]
+
+
+@app.command("list")
+def list_authorities(*, as_json: Json = False) -> None:
+    """Show all authorities: until when they are good, and which step of a change was done last."""
+    from millrace.local.succession import Place
+
+    layout = layout_here()
+    places = [Place(layout), *(Place(layout, site.name) for site in load_sites(layout))]
+    rows = [
+        {
+            "authority": f"devices of {one.site}" if one.site else "root",
+            "until": f"{one.signing().certificate.not_valid_after_utc:%Y-%m-%d}",
+            "step": str(one.step()),
+            "file": str(one.file),
+        }
+        for one in places
+        if one.file.exists()
+    ]
+    if as_json:
+        print_json(rows)
+        return
+    for row in rows:
+        change = "" if row["step"] == "none" else f", a new one has {row['step']}"
+        print_line(f"{row['authority']}: until {row['until']}{change}, {row['file']}")
+
+
+@app.command()
+def begin(*, site: Site = None) -> None:
+    """Make a new authority: both are trusted from now on, and the old one signs as before.
+
+    Example: millrace authority begin --site plant-a
+    """
+    from millrace.local.succession import begin
+
+    place = _place(site)
+    begin(place)
+    _handed_over(place, "then 'millrace authority switch'")
+
+
+@app.command()
+def switch(*, site: Site = None) -> None:
+    """Let the new authority sign. Whoever was not handed its certificate refuses what it signs."""
+    from millrace.local.succession import switch
+
+    place = _place(site)
+    switch(place)
+    _handed_over(place, "then 'millrace authority end'")
+
+
+@app.command()
+def end(*, site: Site = None) -> None:
+    """Trust the new authority alone: what the old one has signed is refused from now on."""
+    from millrace.local.succession import end
+
+    place = _place(site)
+    end(place)
+    _handed_over(place, "and that is all")
+
+
+def _place(site: str | None) -> Place:
+    from millrace.local.succession import Place
+
+    layout = layout_here()
+    return Place(layout, find_site(layout, site).name if site else None)
+
+
+def _handed_over(place: Place, then: str) -> None:
+    """What gateways of this machine read while they run; and what is left to a person."""
+    from millrace.local.gateway import hand_over
+
+    sites = [one for one in load_sites(place.layout) if place.site in (None, one.name)]
+    for site in sites:
+        hand_over(place.layout, site)
+    print_line(f"{place.file} is written")
+    print_line(f"next: docs/security.md, 'A new {_WHAT[bool(place.site)]}'; {then}")
+
+
+_WHAT = {False: "root", True: "authority of a site's devices"}
