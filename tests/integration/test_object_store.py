@@ -2,26 +2,39 @@
 
 from __future__ import annotations
 
-import socket
-import ssl
 import stat
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import boto3
+import grpc
 import pytest
 from botocore import UNSIGNED
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from millrace.core.addresses import LOCAL_NAMES
-from millrace.core.object_store import PORTS_NEEDED
 from millrace.lake.tables import ensure_bronze, open_table
 from millrace.local.object_store import UnsafeStoreError, check_bucket
 from millrace.local.pki import ensure_server_certificate
 from millrace.state import generations
+from millrace.state.buckets import client
 from millrace.state.objects import objects_at
+from tests.callers import (
+    HTTP,
+    IN,
+    LOGIN,
+    NO,
+    NO_RIGHT,
+    Hall,
+    answers_of,
+    enter,
+    expected,
+    is_served_in_plain_text,
+    status_by_https,
+)
 from tests.integration.faulty_store import (
     Answer,
     Ask,
@@ -46,10 +59,28 @@ def proxy(store: RunningStore) -> Iterator[FaultyStore]:
         yield running
 
 
-def test_no_part_serves_who_has_no_certificate(store: RunningStore) -> None:
-    s3, *others = range(port_of(store), port_of(store) + PORTS_NEEDED)
-    assert is_served_without_certificate(store, s3), "S3 asks for a signature instead"
-    assert [port for port in others if is_served_without_certificate(store, port)] == []
+@pytest.fixture(scope="module")
+def hall(store: RunningStore, tmp_path_factory: pytest.TempPathFactory) -> Hall:
+    return enter(store.layout, "plant-a", tmp_path_factory.mktemp("callers"))
+
+
+def test_its_parts_serve_each_other_alone(store: RunningStore, hall: Hall) -> None:
+    for port, method in PARTS.items():
+        tell = by_grpc(store, port_of(store) + port, method) if method else by_http(store, port)
+        assert answers_of(hall, tell) == expected("store, parts"), port
+        assert not is_served_in_plain_text(port_of(store) + port, *HTTP)
+
+
+def test_s3_asks_everybody_for_a_signature(store: RunningStore, hall: Hall) -> None:
+    path = f"/{store.bucket.name}"
+
+    def tell(certificate: Path | None) -> str:
+        status = status_by_https(store.layout.ca, port_of(store), certificate, path, "")
+        return {0: NO, 200: IN, 403: LOGIN}[status]
+
+    assert answers_of(hall, tell) == expected("store, S3")
+    assert not is_served_in_plain_text(port_of(store), *HTTP)
+    client(store.bucket).list_objects_v2(Bucket=store.bucket.name)
 
 
 def port_of(store: RunningStore) -> int:
@@ -57,17 +88,51 @@ def port_of(store: RunningStore) -> int:
     return store.program.port
 
 
-def is_served_without_certificate(store: RunningStore, port: int) -> bool:
-    trust = ssl.create_default_context(cafile=str(store.bucket.ca_file))
-    trust.set_alpn_protocols(["h2", "http/1.1"])
-    with socket.create_connection(("127.0.0.1", port), timeout=5) as plain:
-        try:
-            with trust.wrap_socket(plain, server_hostname="127.0.0.1") as talk:
-                talk.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-                return bool(talk.recv(100))
-        except ssl.SSLError as error:
-            assert "CERTIFICATE_REQUIRED" in str(error)  # noqa: PT017 - not raised when served
-            return False
+# Each port after that of S3, with a method of what speaks gRPC there.
+PARTS = {
+    1: "/iam_pb.SeaweedIdentityAccessManagement/ListUsers",
+    2: "",
+    3: "/master_pb.Seaweed/GetMasterConfiguration",
+    4: "",
+    5: "/volume_server_pb.VolumeServer/VolumeServerStatus",
+    6: "",
+    7: "/filer_pb.SeaweedFiler/GetFilerConfiguration",
+}
+
+
+def by_http(store: RunningStore, port: int) -> Callable[[Path | None], str]:
+    """Whatever it says to whom it lets in."""
+
+    def tell(certificate: Path | None) -> str:
+        at = port_of(store) + port
+        return IN if status_by_https(store.layout.parts_ca, at, certificate, "/", "") else NO
+
+    return tell
+
+
+def by_grpc(store: RunningStore, port: int, method: str) -> Callable[[Path | None], str]:
+    ca = store.layout.parts_ca.read_bytes()
+
+    def tell(certificate: Path | None) -> str:
+        pem = certificate.read_bytes() if certificate else None
+        shown = grpc.ssl_channel_credentials(ca, pem, pem)
+        with grpc.secure_channel(f"127.0.0.1:{port}", shown) as channel:
+            try:
+                channel.unary_unary(method)(b"", timeout=10)
+            except grpc.RpcError as error:
+                return GRPC_WORDS[error.code()]
+        return IN
+
+    return tell
+
+
+GRPC_WORDS = {
+    grpc.StatusCode.UNAVAILABLE: NO,
+    grpc.StatusCode.UNAUTHENTICATED: NO_RIGHT,
+    grpc.StatusCode.PERMISSION_DENIED: NO_RIGHT,
+    # It would, if it could.
+    grpc.StatusCode.UNIMPLEMENTED: IN,
+}
 
 
 def test_nothing_is_done_for_who_has_no_key(store: RunningStore) -> None:

@@ -190,6 +190,16 @@ class Layout:
         """In a folder of its own: who gets the certificates need not get what signs them."""
         return self.var / "authority" / "ca-key.pem"
 
+    @property
+    def parts_key(self) -> Path:
+        """What signs the parts of the object store."""
+        return self.ca_key.parent / "object-store.pem"
+
+    @property
+    def parts_ca(self) -> Path:
+        """What these parts, and nobody else, trust in each other."""
+        return self.pki / "object-store" / "parts-ca.pem"
+
     def devices_key(self, site: str) -> Path:
         """What signs the devices of a site."""
         return self.ca_key.parent / "devices" / f"{site}.pem"

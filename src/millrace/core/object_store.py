@@ -49,7 +49,7 @@ def server_options(
 
 
 def security(ca: Path, certificate: Path, key: Path, tokens: Mapping[str, str]) -> str:
-    """`security.toml`: each of its listeners asks for a certificate of our CA."""
+    """`security.toml`: all but S3 ask for a certificate of the authority that its parts have."""
     own = {"cert": certificate, "key": key}
     sections: dict[str, Mapping[str, object]] = {
         **{name: {"key": token} for name, token in tokens.items()},

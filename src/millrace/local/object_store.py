@@ -15,8 +15,7 @@ from millrace.core.errors import MillraceError, StoreUnreachableError
 from millrace.core.layout import Layout
 from millrace.core.object_store import NAME, TOKENS, identities, security, server_options
 from millrace.core.store import Bucket
-from millrace.local.certificates import Role
-from millrace.local.pki import ensure_server_certificate
+from millrace.local.pki import ensure_parts_certificate, ensure_server_certificate
 from millrace.local.program import Program
 from millrace.state.bucket_objects import BucketObjects
 from millrace.state.buckets import client, errors_named, is_absent
@@ -41,9 +40,10 @@ def prepare_object_store(layout: Layout, bucket: Bucket, port: int) -> Program:
     make_private(folder, folder / "data")
     # Its own parts are on one machine, whoever else reaches it.
     hosts = sorted({*layout.own_hosts(NAME), *LOCAL_NAMES})
-    certificate, key = ensure_server_certificate(layout, NAME, hosts, Role.PEER)
+    certificate, key = ensure_server_certificate(layout, NAME, hosts)
+    parts = ensure_parts_certificate(layout, NAME, LOCAL_NAMES)
     tokens = {name: secrets.token_urlsafe(32) for name in TOKENS}
-    write_atomic(folder / "security.toml", security(layout.ca, certificate, key, tokens))
+    write_atomic(folder / "security.toml", security(layout.parts_ca, *parts, tokens))
     login = _ensure_login(bucket)
     text = identities(_USER, login["aws_access_key_id"], login["aws_secret_access_key"])
     write_atomic(folder / "identities.json", text)

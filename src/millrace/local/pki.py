@@ -2,6 +2,7 @@
 
 The root signs servers, brokers and administrators. Each site's devices have an authority of their
 own, which is not below the root: who trusts the root lets no device in, and the other way round.
+So have the parts of the object store, which let in each other alone.
 """
 
 from __future__ import annotations
@@ -50,14 +51,31 @@ def ensure_certificate(
     return file
 
 
-def ensure_server_certificate(
-    layout: Layout, name: str, hosts: Sequence[str], role: Role = Role.SERVER
-) -> tuple[Path, Path]:
+def ensure_server_certificate(layout: Layout, name: str, hosts: Sequence[str]) -> tuple[Path, Path]:
     """Chain and key of an HTTPS server, two files, as web servers want them."""
     folder = layout.pki / name
+    files = folder / "cert.pem", folder / "key.pem"
+    return _ensure_two_files(layout, files, name, Role.SERVER, hosts, ensure_authority(layout))
+
+
+def ensure_parts_certificate(layout: Layout, name: str, hosts: Sequence[str]) -> tuple[Path, Path]:
+    """Chain and key by which the parts of the object store know each other."""
+    folder = layout.parts_ca.parent
+    files = folder / "parts.pem", folder / "parts-key.pem"
+    return _ensure_two_files(layout, files, name, Role.PEER, hosts, ensure_parts_authority(layout))
+
+
+def _ensure_two_files(
+    layout: Layout,
+    files: tuple[Path, Path],
+    name: str,
+    role: Role,
+    hosts: Sequence[str],
+    authority: Authority,
+) -> tuple[Path, Path]:
+    (chain, key_file), now = files, datetime.now(UTC)
+    folder = chain.parent
     make_private(layout.pki, folder)
-    chain, key_file = folder / "cert.pem", folder / "key.pem"
-    authority, now = ensure_authority(layout), datetime.now(UTC)
     key = _ensure_key(key_file, [folder])
     if not _is_good_chain(chain, key, authority, name, now, role, hosts):
         leaf = certificates.make_leaf(authority, key, name, now, role, hosts)
@@ -77,6 +95,13 @@ def ensure_device_authority(layout: Layout, site: str) -> Authority:
     key_file, file = layout.devices_key(site), layout.devices_ca(site)
     both = (key_file, file, layout.devices(site))
     return _ensure_authority(layout, key_file, file, f"devices of {site}", both)
+
+
+def ensure_parts_authority(layout: Layout) -> Authority:
+    """Of the object store's parts, and of nothing else."""
+    both = (layout.parts_key, layout.parts_ca.parent)
+    name = "parts of the object store"
+    return _ensure_authority(layout, layout.parts_key, layout.parts_ca, name, both)
 
 
 def _ensure_authority(

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import ssl
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -16,18 +17,37 @@ from millrace.core.addresses import LOCAL_NAMES
 from millrace.core.errors import MillraceError
 from millrace.core.gateway.contested import Contested
 from millrace.core.gateway.inputs import HttpInput, TcpInput, Tls
+from millrace.core.gateway.spec import StatusSpec
 from millrace.core.layout import Layout
 from millrace.edge.gateway.http_server import HttpServer
 from millrace.edge.gateway.listener import Handles
 from millrace.edge.gateway.settings import ServerTls
+from millrace.edge.gateway.status_server import StatusServer
 from millrace.edge.gateway.tcp_server import TcpServer
-from millrace.local.certificates import Role
+from millrace.local.certificates import Role, common_name, read_certificate
 from millrace.local.devices import issue, list_devices, revoke, revoked_text
-from millrace.local.pki import ensure_authority, ensure_certificate, ensure_server_certificate
+from millrace.local.pki import ensure_authority, ensure_certificate
 from millrace.state.files import write_atomic
+from tests.callers import (
+    ANSWERS,
+    CALLERS,
+    HTTP,
+    IN,
+    NO,
+    NO_RIGHT,
+    PLAIN,
+    Hall,
+    answers_of,
+    by_https,
+    enter,
+    expected,
+    is_served_in_plain_text,
+    matrix,
+)
 from tests.support import free_ports
 
 HERE, ELSEWHERE = "plant-a", "plant-b"
+HELLO = b"HELLO press\n"
 
 
 @pytest.fixture
@@ -41,66 +61,17 @@ def layout(tmp_path: Path) -> Layout:
     return layout
 
 
+@pytest.fixture
+def hall(layout: Layout, tmp_path: Path) -> Hall:
+    return enter(layout, HERE, tmp_path / "callers")
+
+
 def tls_of(layout: Layout) -> Tls:
     return Tls(
         certificate=layout.certificate(HERE, "gateway"),
         clients=layout.devices_ca(HERE),
         revoked=layout.revoked(HERE),
     )
-
-
-def broker_of(layout: Layout, site: str) -> Path:
-    file = layout.broker_certificate(site)
-    return ensure_certificate(layout, file, f"{site}-broker", Role.PEER, LOCAL_NAMES)
-
-
-def admin_of(layout: Layout, site: str) -> Path:
-    file = layout.certificate(site, "admin")
-    return ensure_certificate(layout, file, f"{site}-admin", Role.CLIENT)
-
-
-def both_of(chain: Path, key: Path) -> Path:
-    file = chain.with_name("both.pem")
-    file.write_text(key.read_text() + chain.read_text())
-    return file
-
-
-def named_like_a_device(layout: Layout) -> Path:
-    return ensure_certificate(layout, layout.certificate("x", "y"), "press", Role.CLIENT)
-
-
-def server_of_the_device_authority(layout: Layout) -> Path:
-    """As a mistake of ours would make it."""
-    from millrace.local.pki import ensure_device_authority
-
-    signer, file = ensure_device_authority(layout, HERE), layout.certificate("x", "z")
-    return ensure_certificate(layout, file, "press", Role.SERVER, LOCAL_NAMES, signer)
-
-
-def of_another_installation(layout: Layout) -> Path:
-    return issue(Layout(layout.home / "other"), HERE, "press")
-
-
-Made = Callable[[Layout], Path | None]
-# Who shows which certificate, and whether a gateway of plant-a lets it in.
-CALLERS: dict[str, tuple[Made, bool]] = {
-    "a device of the site": (lambda layout: issue(layout, HERE, "press"), True),
-    "a second device of the site": (lambda layout: issue(layout, HERE, "press-2"), True),
-    "a device of another site": (lambda layout: issue(layout, ELSEWHERE, "press"), False),
-    "its namesake from another installation": (of_another_installation, False),
-    "the gateway itself": (lambda layout: layout.certificate(HERE, "gateway"), False),
-    "the site's broker": (lambda layout: broker_of(layout, HERE), False),
-    "another site's broker": (lambda layout: broker_of(layout, ELSEWHERE), False),
-    "the site's administrator": (lambda layout: admin_of(layout, HERE), False),
-    "Airflow": (lambda one: both_of(*ensure_server_certificate(one, "airflow", ["a"])), False),
-    "the object store": (
-        lambda one: both_of(*ensure_server_certificate(one, "store", ["a"], Role.PEER)),
-        False,
-    ),
-    "a device's name by the root": (named_like_a_device, False),
-    "a server by the devices' authority": (server_of_the_device_authority, False),
-    "nobody": (lambda _: None, False),
-}
 
 
 class Intake:
@@ -153,11 +124,15 @@ async def connect(
     return await asyncio.open_connection("127.0.0.1", port, ssl=context)
 
 
+def name_in(certificate: Path | None) -> str:
+    return common_name(read_certificate(certificate.read_text())) if certificate else "x"
+
+
 async def is_let_in(layout: Layout, port: int, certificate: Path | None, **how: bool) -> bool:
     """As a device finds out: whether it is answered."""
     try:
         reader, writer = await connect(layout, port, certificate, **how)
-        writer.write(f"HELLO {certificate.stem if certificate else 'x'}\n".encode())
+        writer.write(f"HELLO {name_in(certificate)}\n".encode())
         answer = await asyncio.wait_for(reader.readline(), 10)
         writer.transport.abort()
     except OSError:
@@ -166,13 +141,19 @@ async def is_let_in(layout: Layout, port: int, certificate: Path | None, **how: 
 
 
 @pytest.mark.parametrize("newest", [True, False], ids=["TLS 1.3", "TLS 1.2"])
-@pytest.mark.parametrize(("made", "expected"), CALLERS.values(), ids=CALLERS.keys())
-def test_a_gateway_lets_in_its_own_sites_devices_alone(layout, made, expected, newest):
-    async def ask() -> tuple[bool, list[bytes]]:
-        async with listening(layout) as (_, intake, port):
-            return await is_let_in(layout, port, made(layout), newest=newest), intake.taken
+def test_a_gateway_lets_in_its_own_sites_devices_alone(layout, hall, newest):
+    shown = {caller: make(hall) for caller, make in CALLERS.items()}
 
-    assert asyncio.run(ask()) == (expected, [])
+    async def ask() -> tuple[dict[str, str], list[bytes]]:
+        async with listening(layout) as (_, intake, port):
+            answers = {
+                caller: IN if await is_let_in(layout, port, one, newest=newest) else NO
+                for caller, one in shown.items()
+            }
+            assert not await asyncio.to_thread(is_served_in_plain_text, port, HELLO, b"OK")
+            return answers, intake.taken
+
+    assert asyncio.run(ask()) == (expected("gateway, TCP"), [])
 
 
 def test_a_client_refuses_a_server_of_another_role_or_place(layout):
@@ -192,7 +173,8 @@ def test_a_client_refuses_a_server_of_another_role_or_place(layout):
     elsewhere = layout.certificate("x", "elsewhere")
     ensure_certificate(layout, elsewhere, "plant-a-gateway", Role.SERVER, ["10.0.0.9"])
     assert asyncio.run(ask(layout.certificate(HERE, "gateway")))
-    assert not asyncio.run(ask(admin_of(layout, HERE)))
+    admin = ensure_certificate(layout, layout.certificate("x", "y"), "plant-a-admin", Role.CLIENT)
+    assert not asyncio.run(ask(admin))
     assert not asyncio.run(ask(issue(layout, HERE, "press")))
     assert not asyncio.run(ask(elsewhere))
 
@@ -224,13 +206,47 @@ async def status_of(layout: Layout, port: int, certificate: Path | None) -> int:
     return int(line.split()[1]) if line else 0
 
 
-@pytest.mark.parametrize(("made", "expected"), CALLERS.values(), ids=CALLERS.keys())
-def test_by_https_it_lets_in_the_same(layout, made, expected):
-    async def ask() -> int:
-        async with serving(layout) as (_, port):
-            return await status_of(layout, port, made(layout))
+def test_by_https_it_lets_in_the_same(layout, hall):
+    shown = {caller: make(hall) for caller, make in CALLERS.items()}
+    words = {404: IN, 403: NO_RIGHT, 0: NO}
 
-    assert asyncio.run(ask()) == (404 if expected else 0)
+    async def ask() -> dict[str, str]:
+        async with serving(layout) as (_, port):
+            assert not await asyncio.to_thread(is_served_in_plain_text, port, *HTTP)
+            return {
+                caller: words[await status_of(layout, port, one)] for caller, one in shown.items()
+            }
+
+    assert asyncio.run(ask()) == expected("gateway, HTTPS")
+
+
+def test_its_page_asks_everybody_for_a_token(layout, hall):
+    token = layout.home / "token"
+    write_atomic(token, "a-token-of-a-page\n")
+    spec = StatusSpec(
+        listen=f"127.0.0.1:{free_ports(1)}",
+        certificate=layout.certificate(HERE, "gateway"),
+        token=token,
+    )
+    login = "Authorization: Bearer a-token-of-a-page"
+    tell = by_https(layout.ca, spec.host_port[1], "/health", login)
+
+    async def ask() -> dict[str, str]:
+        server = StatusServer(spec, cast(Any, lambda: SimpleNamespace(inputs=[])), Handles(1))
+        await server.start()
+        try:
+            return await asyncio.to_thread(answers_of, hall, tell)
+        finally:
+            await server.end()
+
+    assert asyncio.run(ask()) == expected("gateway, page")
+
+
+def test_the_page_names_every_caller_for_every_listener():
+    for listener, answers in matrix().items():
+        assert answers.keys() == {*CALLERS, PLAIN}, listener
+        assert set(answers.values()) <= ANSWERS, listener
+        assert answers[PLAIN] == NO, listener
 
 
 def test_by_https_a_revoked_device_is_cut_off_and_refused(layout):
