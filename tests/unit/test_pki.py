@@ -14,15 +14,18 @@ from cryptography.x509.oid import NameOID
 
 from millrace.core.addresses import LOCAL_NAMES
 from millrace.core.layout import Layout
+from millrace.core.site import SiteSpec
 from millrace.local import certificates
-from millrace.local.certificates import Role
+from millrace.local.certificates import Authority, Role
 from millrace.local.devices import issue
 from millrace.local.pki import (
     BrokenPkiError,
+    ensure_administrator,
     ensure_authority,
     ensure_certificate,
     ensure_server_certificate,
 )
+from millrace.local.succession import Place, begin, end, switch
 from millrace.state.files import write_atomic
 
 
@@ -90,6 +93,54 @@ def test_leaf_is_renewed_in_time(layout):
     write_atomic(file, certificates.key_pem(key) + chain)
     make(layout)
     assert leaf_of(file).not_valid_after_utc > datetime.now(UTC) + timedelta(days=800)
+
+
+ELSEWHERE = SiteSpec(name="plant-x", bootstrap="kafka.plant-x.example:9093")
+
+
+def old_administrator(layout: Layout, authority: Authority) -> Path:
+    """Its end is near."""
+    key, long_ago = certificates.new_key(), datetime.now(UTC) - timedelta(days=825 - 59)
+    old = certificates.make_leaf(authority, key, "plant-x-admin", long_ago, Role.CLIENT)
+    file = layout.certificate("plant-x", "admin")
+    chain = certificates.certificate_pem(old) + certificates.certificate_pem(authority.certificate)
+    write_atomic(file, certificates.key_pem(key) + chain)
+    return file
+
+
+def test_an_administrator_of_a_cluster_elsewhere_is_renewed_in_time(layout):
+    file = old_administrator(layout, ensure_authority(layout))
+    ensure_administrator(layout, ELSEWHERE)
+    assert leaf_of(file).not_valid_after_utc > datetime.now(UTC) + timedelta(days=800)
+
+
+def test_an_administrator_of_a_cluster_elsewhere_goes_over_to_a_new_root(layout):
+    ensure_administrator(layout, ELSEWHERE)
+    file, place = layout.certificate("plant-x", "admin"), Place(layout)
+    begin(place)
+    switch(place)
+    ensure_administrator(layout, ELSEWHERE)
+    end(place)
+    leaf_of(file).verify_directly_issued_by(ensure_authority(layout).certificate)
+
+
+def test_an_administrator_that_somebody_else_has_signed_is_left_alone(layout, tmp_path):
+    ensure_authority(layout)
+    file = old_administrator(layout, ensure_authority(Layout(tmp_path / "other")))
+    before = file.read_text()
+    ensure_administrator(layout, ELSEWHERE)
+    assert file.read_text() == before
+    file.write_text(before[:100])
+    ensure_administrator(layout, ELSEWHERE)
+    assert file.read_text() == before[:100]
+
+
+def test_where_the_root_is_not_an_administrator_is_left_alone(layout):
+    file = old_administrator(layout, ensure_authority(layout))
+    layout.ca_key.unlink()
+    before = file.read_text()
+    ensure_administrator(layout, ELSEWHERE)
+    assert file.read_text() == before
 
 
 def test_leaf_of_another_name_is_not_taken(layout):

@@ -90,15 +90,21 @@ def is_good_leaf(
     hosts: Sequence[str] = (),
 ) -> bool:
     """Whether it is ours, names its owner, role and hosts, fits its key and has time left."""
-    try:
-        leaf.verify_directly_issued_by(authority.certificate)
-    except (ValueError, TypeError, InvalidSignature):
+    if not is_issued_by(leaf, authority.certificate):
         return False
     fresh = now + _RENEW_BEFORE < leaf.not_valid_after_utc
     named = _extension(leaf, x509.SubjectAlternativeName) == (_names(hosts) if hosts else None)
     is_its = leaf.subject == _name(common_name) and named
     has_role = _extension(leaf, x509.ExtendedKeyUsage) == role.usage
     return fresh and is_its and has_role and belong_together(leaf, key)
+
+
+def is_issued_by(leaf: x509.Certificate, authority: x509.Certificate) -> bool:
+    try:
+        leaf.verify_directly_issued_by(authority)
+    except (ValueError, TypeError, InvalidSignature):
+        return False
+    return True
 
 
 def _extension(leaf: x509.Certificate, kind: type[Extension]) -> Extension | None:

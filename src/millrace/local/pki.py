@@ -14,8 +14,10 @@ from pathlib import Path
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from millrace.core.broker import admin_name
 from millrace.core.errors import MillraceError
 from millrace.core.layout import Layout
+from millrace.core.site import SiteSpec
 from millrace.local import certificates
 from millrace.local.certificates import Authority, Role
 from millrace.state.files import make_private, read_text, write_atomic, write_new
@@ -49,6 +51,26 @@ def ensure_certificate(
         leaf = certificates.make_leaf(signer, key, common_name, now, role, hosts)
         write_atomic(file, certificates.key_pem(key) + _chain(leaf, signer))
     return file
+
+
+def ensure_administrator(layout: Layout, site: SiteSpec) -> None:
+    """Of a site whose broker is elsewhere: made where there is none, renewed where we signed it.
+
+    What somebody else has signed and put there is left alone; so is ours, where the root is not.
+    """
+    file = layout.certificate(site.name, "admin")
+    if not file.exists() or (layout.ca_key.exists() and _is_signed_here(layout, file)):
+        ensure_certificate(layout, file, admin_name(site), Role.CLIENT)
+
+
+def _is_signed_here(layout: Layout, file: Path) -> bool:
+    """By the root, or by the one whose place it is taking."""
+    try:
+        leaf = certificates.read_certificate(file.read_text())
+        trusted = certificates.read_certificates(layout.ca.read_text())
+    except ValueError:
+        return False
+    return any(certificates.is_issued_by(leaf, one) for one in trusted)
 
 
 def ensure_server_certificate(layout: Layout, name: str, hosts: Sequence[str]) -> tuple[Path, Path]:

@@ -14,7 +14,7 @@ from millrace.local.broker import prepare_brokers
 from millrace.local.cluster import prepare_cluster
 from millrace.local.gateway import prepare_gateway, prepare_simulator
 from millrace.local.object_store import ensure_trust_store, prepare_object_store
-from millrace.local.pki import ensure_authority
+from millrace.local.pki import ensure_administrator, ensure_authority
 from millrace.local.plan import StackPlan
 from millrace.local.program import Program
 from millrace.local.registry import prepare_registry
@@ -42,6 +42,9 @@ def prepare(plan: StackPlan, environment: Mapping[str, str], all_of: AllOf) -> P
     for folder in (layout.run, layout.logs, layout.jobs, layout.airflow):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     ensure_authority(layout)  # once, before many ask for certificates at a time
+    for site in plan.sites:
+        if not site.local and layout.certificate(site.name, "admin").exists():
+            ensure_administrator(layout, site)
     make_private(layout.secrets, layout.airflow_secrets.parent)
     airflow.prepare_certificate(layout)
     store = _prepare_store(plan)

@@ -15,10 +15,9 @@ from millrace.core.site_change_lines import plan_lines
 from millrace.core.site_users import SetPassword, UserChange
 from millrace.core.site_wish import Action, SiteWishError, Wish
 from millrace.edge.errors import RefusedError, UnreachableError
-from millrace.local.certificates import Role
 from millrace.local.checks import open_var
 from millrace.local.exclusive import only_one_at_work
-from millrace.local.pki import BrokenPkiError, ensure_authority, ensure_certificate
+from millrace.local.pki import BrokenPkiError, ensure_administrator, ensure_authority
 from millrace.local.provision import admin_of, provision_as_admin
 from millrace.local.secrets import draft_password, known_users, take_up
 from millrace.specs.site_files import edited_site_text, new_site_text
@@ -105,13 +104,11 @@ def _ask_cluster(
 
 
 def _ensure_certificate(layout: Layout, site: SiteSpec) -> None:
-    """Made where there is none; one that somebody put there is left alone."""
     file = layout.certificate(site.name, "admin")
-    if file.exists():
-        return
-    open_var(layout)
+    if not file.exists():
+        open_var(layout)
     try:
-        ensure_certificate(layout, file, admin_name(site), Role.CLIENT)
+        ensure_administrator(layout, site)
     except BrokenPkiError as error:
         raise SiteWishError(
             f"there is no certificate of an administrator of site {site.name!r}, and none can be"
