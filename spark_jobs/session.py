@@ -9,13 +9,14 @@ import time
 from pathlib import Path
 from typing import Literal
 
+import pyspark
 from py4j.java_gateway import JavaObject
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
 from millrace.core.addresses import EVERYWHERE, LOOPBACK
 from millrace.core.cluster import Cluster, cluster_settings
-from millrace.core.engine import JVM_OPTIONS, EngineSpec, class_path
+from millrace.core.engine import JVM_OPTIONS, EngineSpec, class_archive, class_path
 from millrace.core.errors import MillraceError
 from millrace.core.store import java_options, spark_settings
 
@@ -61,6 +62,7 @@ def session_settings(name: str, engine: EngineSpec, work: Work) -> dict[str, str
 
 def _of_own_jvm(engine: EngineSpec) -> dict[str, str]:
     """Of a JVM that this process starts; one that started this process knows its own."""
+    engine = _by_real_paths(engine)
     return {
         "spark.master": "local[2]",
         **(_in_cluster(engine.cluster, engine) if engine.cluster else {}),
@@ -81,9 +83,21 @@ def _in_cluster(cluster: Cluster, engine: EngineSpec) -> dict[str, str]:
     }
 
 
+def _by_real_paths(engine: EngineSpec) -> EngineSpec:
+    """The archive of classes knows the jars by them."""
+    folders = tuple(folder.resolve() for folder in engine.class_path)
+    return engine.model_copy(update={"class_path": folders})
+
+
 def _options(engine: EngineSpec) -> str:
     store = java_options(engine.bucket) if engine.bucket else ()
-    return " ".join((*JVM_OPTIONS, *store))
+    return " ".join((*JVM_OPTIONS, *_archived(engine), *store))
+
+
+def _archived(engine: EngineSpec) -> tuple[str, ...]:
+    """See spark_jobs/class_archive.py."""
+    there = engine.class_path and class_archive(engine).is_file()
+    return (f"-XX:SharedArchiveFile={class_archive(engine)}",) if there else ()
 
 
 # In local mode Spark makes up the shared secret itself and keeps it in memory.
@@ -153,6 +167,8 @@ def build_session(name: str, engine: EngineSpec, work: Work = "stream") -> Spark
     if not (engine.cluster and engine.cluster.apart):
         os.environ["SPARK_LOCAL_IP"] = LOOPBACK
     os.environ["PYSPARK_PYTHON"] = sys.executable
+    # By its real path, as the jars.
+    os.environ.setdefault("SPARK_HOME", str(Path(pyspark.__file__).resolve().parent))
     if engine.cluster:
         # A setting would be an argument of the JVM, for everybody to read.
         arguments = f"--properties-file {engine.cluster.secret_file} pyspark-shell"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
-from millrace.core.engine import EngineSpec
+from millrace.core.engine import EngineSpec, class_archive
 from spark_jobs.session import Work, session_settings
+from tests.spark.conftest import JARS
 
 ENGINE = EngineSpec(memory="1g", class_path=())
 
@@ -30,3 +33,14 @@ def test_a_task_spreads_its_shuffles_and_a_stream_does_not(
 ) -> None:
     settings = session_settings("test", ENGINE, work)
     assert (shuffled_parts(spark, settings) > 1) is is_spread
+
+
+def test_the_jvm_has_mapped_the_archive_of_classes(spark: SparkSession) -> None:
+    archive = class_archive(EngineSpec(memory="1g", class_path=JARS))
+    jvm = spark.sparkContext._gateway.proc.pid  # noqa: SLF001 - PySpark has no public door to it
+    assert str(archive.resolve()) in Path(f"/proc/{jvm}/maps").read_text()
+
+
+def test_a_job_starts_without_an_archive_of_classes(tmp_path: Path) -> None:
+    settings = session_settings("t", EngineSpec(memory="1g", class_path=(tmp_path,)), "stream")
+    assert not [value for value in settings.values() if "SharedArchiveFile" in value]

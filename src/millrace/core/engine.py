@@ -65,3 +65,8 @@ class Tables(Frozen):
 
 def class_path(engine: EngineSpec) -> str:
     return ":".join(f"{folder}/*" for folder in engine.class_path)
+
+
+def class_archive(engine: EngineSpec) -> Path:
+    """Beside Millrace's own jar: the classes that Spark loads, as the installer found them."""
+    return engine.class_path[-1] / "classes.jsa"

@@ -96,7 +96,9 @@ def _program(name: str, command: tuple[str, ...], layout: Layout, port: int) -> 
 
 
 def _spark(layout: Layout) -> Path:
-    return layout.lake_python.parents[1] / "lib" / "python3.11" / "site-packages" / "pyspark"
+    """By its real path: executors find the archive of classes by that of their jars."""
+    environment = layout.lake_python.parents[1].resolve()
+    return environment / "lib" / "python3.11" / "site-packages" / "pyspark"
 
 
 def _write_key_store(layout: Layout, password: str) -> Path:

@@ -24,6 +24,7 @@ HOME = Path(__file__).resolve().parents[3]
 PINNED = HOME / "infra" / "jars.sha256"
 LOG = HOME / "var" / "log" / "install.log"
 UV = HOME / ".venv-tools" / "bin" / "uv"
+PYSPARK_JARS = HOME / ".venv-lake/lib/python3.11/site-packages/pyspark/jars"
 PROGRESS_S = 10
 # Environments that are asked for by name.
 _EXTRAS = {
@@ -104,6 +105,9 @@ def _run_all(dev: bool, extras: list[str]) -> None:
     if failures:
         raise failures[0]
     _compile_java()
+    # The Java and the folders of an image are others than those that build it.
+    if "edge" not in extras:
+        _archive_classes()
 
 
 def _install_registry() -> None:
@@ -228,8 +232,7 @@ def _compile_java() -> None:
     """With nothing but the JDK, against the very jars it will run with."""
     sources = sorted((HOME / "jvm" / "src").rglob("*.java"))
     folder = HOME / ".jars" / "jvm"
-    pyspark = HOME / ".venv-lake" / "lib" / "python3.11" / "site-packages" / "pyspark" / "jars"
-    against = f"{pyspark}/*{os.pathsep}{HOME / '.jars' / 'spark'}/*"
+    against = f"{PYSPARK_JARS}/*{os.pathsep}{HOME / '.jars' / 'spark'}/*"
 
     def compile_all() -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -243,6 +246,32 @@ def _compile_java() -> None:
 
     digest = _digest(*sources, HOME / "infra" / "pom.xml", HOME / "uv.lock")
     _once("Java for Spark", folder / ".stamp", digest, folder, compile_all)
+
+
+def _archive_classes() -> None:
+    """Half of what a job's start costs is the reading of classes; without it all works as well."""
+    folders = [HOME / ".jars" / "spark", HOME / ".jars" / "jvm"]
+    python = HOME / ".venv-lake" / "bin" / "python"
+    stamp = folders[-1] / ".stamp-classes"
+
+    def archive() -> None:
+        command = [str(python), "-m", "spark_jobs.class_archive", *map(str, folders)]
+        try:
+            _call(command, PYTHONPATH=str(HOME))
+        except StepError as error:
+            _say(f"jobs will start more slowly: {error}")
+
+    _once("an archive of Spark's classes", stamp, _state_of(PYSPARK_JARS, *folders), stamp, archive)
+
+
+def _state_of(*folders: Path) -> str:
+    """Another one where Java or a jar is another: then the archive would not be taken."""
+    java = shutil.which("java") or "java"
+    version = subprocess.run([java, "-version"], capture_output=True, check=False).stderr
+    jars_there = sorted(file for folder in folders for file in folder.glob("*.jar"))
+    stats = [f"{file} {(s := file.stat()).st_size} {s.st_mtime_ns}" for file in jars_there]
+    made_by = (HOME / "spark_jobs" / "class_archive.py").read_bytes()
+    return hashlib.sha256(version + made_by + "\n".join(stats).encode()).hexdigest()[:16]
 
 
 def _once(title: str, stamp: Path, sources: str, result: Path, install: Callable[[], None]) -> None:
