@@ -153,7 +153,7 @@ def test_a_schema_that_gains_a_field_goes_on_and_one_that_breaks_is_set_aside(
     known_first = RefineSpec(format="avro", columns=COLUMNS[:1], schemas={1: FIRST})
     driver = new_driver("schemas", refine=known_first)
     driver.start()
-    send(site, "schemas", *(framed(schema) for schema in SCHEMAS))
+    send(site, driver.job.pipeline, *(framed(schema) for schema in SCHEMAS))
     unknown = {b"2": "unknown-schema: 2", b"3": "unknown-schema: 3"}
     wait_until(lambda: reasons(driver) == unknown, START_TIMEOUT_S)
     assert driver.stop() == 0
@@ -161,7 +161,7 @@ def test_a_schema_that_gains_a_field_goes_on_and_one_that_breaks_is_set_aside(
     all_known = known_first.model_copy(update={"schemas": SCHEMAS})
     driver.job = driver.job.model_copy(update={"refine": all_known})
     driver.start()
-    send(site, "schemas", *(framed(schema) for schema in SCHEMAS))
+    send(site, driver.job.pipeline, *(framed(schema) for schema in SCHEMAS))
     wait_until(lambda: len(rows_of(driver, "quarantine", '"offset"')) == 3, START_TIMEOUT_S)
     assert driver.stop() == 0
     assert sorted(rows_of(driver, "silver", '"n"')) == [(1,), (1,), (2,)]
