@@ -33,6 +33,7 @@ from millrace.local.broker import prepare_broker
 from millrace.local.program import Program
 from millrace.local.secrets import ensure_user
 from tests.integration.ingest_driver import IngestDriver
+from tests.integration.lake import Lake
 from tests.integration.mosquitto import RunningMosquitto
 from tests.integration.mqtt_broker import RunningMqtt
 from tests.integration.object_store import RunningStore
@@ -193,6 +194,14 @@ def store(home: Path) -> Iterator[RunningStore]:
         yield running
     finally:
         running.clean_up()
+
+
+@pytest.fixture(scope="session")
+def lake(home: Path) -> Iterator[Lake]:
+    """For all tests, each with tables of its own; one that kills takes another."""
+    running = Lake.start(home / "lake-host.log")
+    yield running
+    running.kill()
 
 
 @pytest.fixture(scope="module")

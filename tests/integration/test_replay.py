@@ -72,9 +72,10 @@ class World:
 
 
 @pytest.fixture(scope="module")
-def world(site: RunningSite, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world(
+    site: RunningSite, lake: Lake, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[World]:
     folder = tmp_path_factory.mktemp("lake")
-    lake = Lake.start(folder / "lake.log")
     pipeline = TEMPERATURE.model_copy(update={"name": TOPIC, "topics": (TOPIC,), "table": TOPIC})
     site.add_topic(TOPIC)
     refine = RefineSpec(format="json", columns=(V,))
@@ -93,7 +94,6 @@ def world(site: RunningSite, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         yield World(site, driver, lake, folder)
     finally:
         driver.clean_up()
-        lake.kill()
 
 
 def message(number: int) -> bytes:

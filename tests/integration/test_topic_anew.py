@@ -110,9 +110,10 @@ class World:
 
 
 @pytest.fixture(scope="module")
-def world(site: RunningSite, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world(
+    site: RunningSite, lake: Lake, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[World]:
     folder = tmp_path_factory.mktemp("anew")
-    lake = Lake.start(folder / "lake.log")
     pipeline = TEMPERATURE.model_copy(update={"name": NAME, "topics": TOPICS, "table": NAME})
     for topic in TOPICS:
         site.add_topic(topic)
@@ -129,7 +130,6 @@ def world(site: RunningSite, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         yield world
     finally:
         driver.clean_up()
-        lake.kill()
 
 
 @pytest.mark.timeout(600)
