@@ -1,4 +1,7 @@
-"""What a gateway had to send again is in silver once, though the job died in between."""
+"""What a gateway had to send again is in silver once, though the job died in between.
+
+Beside it came what no job should ever get.
+"""
 
 from __future__ import annotations
 
@@ -13,30 +16,42 @@ from millrace.core.gateway.identity import Identity
 from millrace.core.refine import RefineSpec
 from tests.integration.conftest import NewDriver, RunningSite
 from tests.integration.ingest_driver import START_TIMEOUT_S
-from tests.integration.test_poison import rows_of
+from tests.integration.test_poison import POISON, rows_of
 from tests.support import wait_until
 
-# The duplicates and the kill that are tested with both readers and writers in every run.
+# The duplicates, the poison and the kill that every run tests with both readers and writers.
 pytestmark = pytest.mark.engines(always=True)
 COLUMNS = (Column(name="n", type="bigint", path=("n",), required=True),)
+# All but the message that takes 2 GB of memory.
+SMALL_POISON = {
+    key: POISON[key] for key in (b"deep", b"not a number", b"broken avro", b"half", b"nothing")
+}
 
 
 @pytest.mark.timeout(600)
-def test_a_request_that_arrived_late_doubles_nothing_in_silver(
+def test_a_late_request_and_poison_around_a_kill_leave_each_number_once_in_silver(
     site: RunningSite, new_driver: NewDriver
 ) -> None:
     driver = new_driver("twins", refine=RefineSpec(format="json", columns=COLUMNS))
     driver.start()
     send(site, driver.job.pipeline, range(50))
+    send_poison(site, driver.job.pipeline)
     wait_until(lambda: len(rows_of(driver, "silver", '"n"')) == 50, START_TIMEOUT_S, "50 rows")
     driver.kill_all()
     send(site, driver.job.pipeline, [*range(20, 50), *range(50, 60)])
+    send_poison(site, driver.job.pipeline)
     driver.start()
+    refused = 30 + 2 * len(SMALL_POISON)
     wait_until(
-        lambda: len(rows_of(driver, "quarantine", '"offset"')) == 30, START_TIMEOUT_S, "twins"
+        lambda: len(rows_of(driver, "quarantine", '"offset"')) == refused,
+        START_TIMEOUT_S,
+        "twins and poison",
     )
     assert Counter(n for (n,) in rows_of(driver, "silver", '"n"')) == Counter(range(60))
-    assert Counter(stage for (stage,) in rows_of(driver, "quarantine", '"stage"')) == {"twin": 30}
+    kept = rows_of(driver, "quarantine", '"key", "value", "stage"')
+    poison = [(bytes(key), bytes(value or b"")) for key, value, stage in kept if stage != "twin"]
+    assert len(kept) - len(poison) == 30
+    assert Counter(poison) == Counter([*SMALL_POISON.items()] * 2)
     assert driver.stop() == 0
 
 
@@ -47,4 +62,12 @@ def send(site: RunningSite, topic: str, numbers: Iterable[int]) -> None:
     for number in numbers:
         key, value = b"%d" % (number % 6), b'{"n": %d}' % number
         producer.produce(topic, value, key, headers=identity.headers(1, number))
+    assert producer.flush(30) == 0
+
+
+def send_poison(site: RunningSite, topic: str) -> None:
+    """Without a number, as what no gateway brought."""
+    producer = Producer(site.settings("app"))
+    for key, value in SMALL_POISON.items():
+        producer.produce(topic, value, key)
     assert producer.flush(30) == 0
