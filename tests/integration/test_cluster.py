@@ -70,6 +70,7 @@ def test_a_worker_that_dies_costs_and_doubles_nothing(
     with Producing(site, "clustered") as producing:
         start_and_await_batches(driver, 2)
         assert_secret_is_nowhere(cluster.cluster.secret_file)
+        assert_executors_share_classes(cluster)
         cluster.kill("spark-worker-1")
         before = driver.checkpoint.last_commit()
         wait_until(lambda: driver.checkpoint.last_commit() > before + 2, 2 * START_TIMEOUT_S)
@@ -93,6 +94,15 @@ def test_a_cluster_without_room_ends_the_job_which_says_so(
     beat = driver.beat()
     assert beat
     assert "gave no executor of 9g" in beat.error
+
+
+def assert_executors_share_classes(cluster: RunningCluster) -> None:
+    """They are as the driver to the archive that makes their start short."""
+    workers = [psutil.Process(one.pid) for one in cluster.processes.values()]
+    executors = [child for worker in workers for child in worker.children()]
+    assert executors
+    for executor in executors:
+        assert "classes.jsa" in {Path(part.path).name for part in executor.memory_maps()}
 
 
 def assert_secret_is_nowhere(secret_file: Path) -> None:
