@@ -5,7 +5,7 @@ MILLRACE = .venv/bin/millrace
 PYTEST = .venv/bin/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help install pin-jars up down status reset check release dev lint test unit spark airflow integration e2e browser terraform containers machine bench bench-full faults fuzz newest-spark test-all
+.PHONY: help install pin-jars up down status reset check release dev lint test unit spark airflow integration e2e browser terraform containers machine bench bench-full faults fuzz newest-spark test-all beside-integration
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -57,10 +57,10 @@ airflow: dev ## Tests of DAGs, operators and triggers, on the newest Airflow and
 
 integration: dev ## Tests on a real broker and real jobs
 	@$(INSTALL) --dev --registry
-	$(PYTEST) tests/integration
+	$(PYTEST) tests/integration --durations=25
 
 e2e: dev ## The whole product, through its own doors
-	$(PYTEST) tests/e2e
+	$(PYTEST) tests/e2e --durations=25
 
 browser: ## What an operator does, in a real chromium (PICTURES=docs/guide/images: take pictures)
 	@$(INSTALL) --dev --browser
@@ -98,5 +98,11 @@ test-all: test ## All of it, with every cell of every matrix and the newest Spar
 	@tests/newest_spark.sh
 
 test: dev ## All of it; installs and starts what it needs
-	@$(MAKE) --no-print-directory -j2 --output-sync=target lint unit airflow spark
-	@$(MAKE) --no-print-directory -j2 --output-sync=target integration e2e
+	@$(MAKE) --no-print-directory -j2 --output-sync=target lint unit
+	@$(MAKE) --no-print-directory -j2 --output-sync=target integration beside-integration
+
+# The longest tier on the one side, the others one after the other beside it.
+beside-integration:
+	@$(MAKE) --no-print-directory airflow
+	@$(MAKE) --no-print-directory spark
+	@$(MAKE) --no-print-directory e2e
