@@ -13,6 +13,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from deltalake import DeltaTable
 
 from millrace.core.heartbeat import Phase
+from millrace.core.job import SiteInput
 from tests.integration.conftest import NewDriver, RunningSite
 from tests.integration.ingest_driver import START_TIMEOUT_S, IngestDriver
 from tests.integration.test_exactly_once import NUMBERS, offsets_in
@@ -44,12 +45,11 @@ def change_input(driver: IngestDriver, **changes: object) -> None:
     driver.job = driver.job.model_copy(update={"inputs": (changed,)})
 
 
-def move_secret(driver: IngestDriver, file: Path) -> None:
-    (only,) = driver.job.inputs
+def with_secret(near: SiteInput, file: Path) -> SiteInput:
     moved = {
-        key: text.replace(str(only.secret_file), str(file)) for key, text in only.kafka.items()
+        key: text.replace(str(near.secret_file), str(file)) for key, text in near.kafka.items()
     }
-    change_input(driver, secret_file=file, kafka=moved)
+    return near.model_copy(update={"secret_file": file, "kafka": moved})
 
 
 def test_offsets_that_the_broker_forgot_stop_the_job_with_their_span(
@@ -123,26 +123,31 @@ def test_a_site_that_lost_records_is_halted_and_its_neighbour_reads_on(
     assert driver.stop() == 0
 
 
-def test_a_wrong_password_ends_the_job_which_says_so(
+def test_what_a_person_must_mend_at_every_site_ends_the_job_which_says_so(
     site: RunningSite, new_driver: NewDriver, tmp_path: Path
 ) -> None:
-    driver = new_driver("wrong-password")
+    driver = new_driver("unmended")
+    (right,) = driver.job.inputs
     wrong = tmp_path / "ingest.properties"
-    right = driver.job.inputs[0].secret_file.read_text()
-    wrong.write_text(right.replace(site.password_of("ingest"), "not-the-password"))
-    move_secret(driver, wrong)
-    assert "refuses user and password" in last_words(driver)
-
-
-def test_a_missing_right_ends_the_job_which_says_so(
-    site: RunningSite, new_driver: NewDriver
-) -> None:
-    driver = new_driver("allowed")
+    text = right.secret_file.read_text()
+    wrong.write_text(text.replace(site.password_of("ingest"), "not-the-password"))
     admin = AdminClient(site.admin)
     for future in admin.create_topics([NewTopic("private", 1)]).values():
         future.result(10)
-    change_input(driver, topics=("private",))
-    assert "ACLs do not let the user read" in last_words(driver)
+    faults = {
+        "wrong-password": with_secret(right, wrong),
+        "no-right": right.model_copy(update={"topics": ("private",)}),
+        "no-secret": with_secret(right, tmp_path / "gone.properties"),
+    }
+    inputs = tuple(
+        one.model_copy(update={"site": name, "checkpoint": f"{one.checkpoint}-{name}"})
+        for name, one in faults.items()
+    )
+    driver.job = driver.job.model_copy(update={"inputs": inputs})
+    words = dict(zip(faults, last_words(driver).split("; site "), strict=True))
+    assert "refuses user and password" in words["wrong-password"]
+    assert "ACLs do not let the user read" in words["no-right"]
+    assert "secret is missing" in words["no-secret"]
 
 
 def test_a_full_disk_ends_the_job_which_says_so_and_loses_nothing(
@@ -163,12 +168,6 @@ def test_a_full_disk_ends_the_job_which_says_so_and_loses_nothing(
     wait_until(lambda: row_count(driver) == len(incompressible), START_TIMEOUT_S)
     assert driver.stop() == 0
     assert len(offsets_in(driver, "quarantine")) == len(incompressible)
-
-
-def test_a_missing_secret_ends_the_job_which_says_so(new_driver: NewDriver, tmp_path: Path) -> None:
-    driver = new_driver("no-secret")
-    move_secret(driver, tmp_path / "gone.properties")
-    assert "secret is missing" in last_words(driver)
 
 
 def test_five_hundred_partitions_fit_into_a_small_job(
