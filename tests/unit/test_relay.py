@@ -16,6 +16,7 @@ from millrace.core.relay_plan import (
     batch_records,
     judge,
     plan_topics,
+    prefetch_kb,
     refused,
 )
 from millrace.core.relay_positions import Mark, Position, decode, encode
@@ -116,6 +117,13 @@ def test_a_failed_call_is_repeated_taken_back_or_the_end(retriable, requires_abo
 )
 def test_so_many_records_are_taken_at_once_as_their_size_allows(records, size, count):
     assert batch_records(records, size) == count
+
+
+@pytest.mark.parametrize("sites", [1, 3, 64, 500])
+def test_all_sites_together_read_64_mb_ahead_and_each_of_them_1_mb_at_least(sites):
+    each = prefetch_kb(sites)
+    assert each >= 1_024
+    assert sites * each <= max(64 << 10, sites << 10)
 
 
 def test_positions_are_written_as_they_are_read():

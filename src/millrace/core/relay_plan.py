@@ -29,6 +29,15 @@ _BATCH_RECORDS = 10_000
 _BATCH_BYTES = 4 * 1024 * 1024
 
 
+# What all sites together may have read ahead, and the least that one gets of it.
+_PREFETCH_KB, _LEAST_PREFETCH_KB = 64 << 10, 1 << 10
+
+
+def prefetch_kb(sites: int) -> int:
+    """How much is read ahead of a site, of so many."""
+    return max(_LEAST_PREFETCH_KB, _PREFETCH_KB // sites)
+
+
 def batch_records(seen_records: int, seen_bytes: int) -> int:
     """How many records to take at once, by the size of those before."""
     if not seen_bytes:

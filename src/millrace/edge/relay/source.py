@@ -13,7 +13,7 @@ from millrace.core.coordinates import Part
 from millrace.core.errors import MillraceError
 from millrace.core.heartbeat import PartitionLag
 from millrace.core.relay_beat import SourceBeat
-from millrace.core.relay_plan import Halt, batch_records, other_target
+from millrace.core.relay_plan import Halt, batch_records, other_target, prefetch_kb
 from millrace.core.relay_positions import Origin, Position
 from millrace.core.relay_rights import GROUP
 from millrace.core.relay_start import Start, begin, check_first, renewed
@@ -26,7 +26,7 @@ from millrace.edge.relay.inbox import Batch, Inbox
 from millrace.edge.relay.ledger import Ledger
 from millrace.edge.relay.target import print_of
 
-_SETTINGS: ClientSettings = {
+SETTINGS: ClientSettings = {
     # A request goes out in pieces, and none should wait for the answer to the one before.
     "socket.nagle.disable": True,
     "group.id": GROUP,
@@ -41,9 +41,6 @@ _SETTINGS: ClientSettings = {
     "queued.min.messages": 100_000,
     "reconnect.backoff.max.ms": 1_000,
 }
-# What all sites together may have waiting in memory, and the least that one gets of it.
-_PREFETCH_KB = 64 * 1024
-_LEAST_PREFETCH_KB = 1024
 _POLL_S = 0.2
 _LOOK_EVERY_S = 3.0
 _LOOK_AGAIN_S = 1.0
@@ -72,8 +69,7 @@ class SiteReader:
         self._door, self._topics = door, tuple(topics)
         self._ledger, self._out, self._stop, self._room = ledger, out, stop, room
         self._watch = Watch(door.cluster, door.settings)
-        prefetch = max(_LEAST_PREFETCH_KB, _PREFETCH_KB // sites)
-        own = {**_SETTINGS, "queued.max.messages.kbytes": prefetch, **door.settings}
+        own = {**SETTINGS, "queued.max.messages.kbytes": prefetch_kb(sites), **door.settings}
         self._ear = Ear()
         client = {**watched(own, self._watch), **self._ear.settings, "logger": self._ear}
         self._consumer = Consumer(client)

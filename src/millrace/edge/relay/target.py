@@ -23,7 +23,7 @@ ORIGIN_HEADER = "millrace-origin"
 _RAW_ORIGIN_HEADER = ORIGIN_HEADER.encode()
 Header = tuple[str, str | bytes | None]
 _CALL_S = 5.0
-_SETTINGS: ClientSettings = {
+SETTINGS: ClientSettings = {
     # A request goes out in pieces, and none should wait for the answer to the one before.
     "socket.nagle.disable": True,
     "acks": "all",
@@ -85,7 +85,7 @@ class Target:
         # A coordinator is busy with a commit for a while after it has been decided. So the next
         # transaction is another producer's; it begins when nothing can undo the one before.
         self._producers = [
-            Producer(watched({**_SETTINGS, **settings, "transactional.id": name}, self.watch))
+            Producer(watched({**SETTINGS, **settings, "transactional.id": name}, self.watch))
             for name in relay.transactional_ids
         ]
         self._producer = self._producers[0]
