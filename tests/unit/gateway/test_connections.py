@@ -47,7 +47,7 @@ def unread(monkeypatch: pytest.MonkeyPatch) -> list[Callable[[], int]]:
 def test_a_client_that_reads_no_answers_is_not_read_and_then_ended(
     tmp_path: Path, unread: list[Callable[[], int]]
 ) -> None:
-    with listening(tmp_path, acknowledge=True, patience="1 second") as gateway:
+    with listening(tmp_path, acknowledge=True, patience="1 second", max_message=3) as gateway:
         deaf = socket.socket()
         deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
         deaf.connect(("127.0.0.1", gateway.port))
@@ -58,12 +58,12 @@ def test_a_client_that_reads_no_answers_is_not_read_and_then_ended(
         with suppress(ConnectionError):
             while time.monotonic() < deadline_s:
                 with suppress(TimeoutError):
-                    sent += deaf.send(b"12345678\n" * 1_000) // 9
+                    sent += deaf.send(b"four\n" * 100_000) // 5
                 largest = max(largest, unread[0]())
         assert gateway.intake.cut == 1
         wait_until(lambda: gateway.server.connection_count == 0)
         assert sent > 100_000, "it was read as long as its answers could be sent"
-        assert largest < 2 << 20
+        assert largest < 512 << 10, "also of the shortest messages there are"
         assert lines_of(gateway.connect(b"one\n"), 1), "others are served"
 
 

@@ -32,8 +32,12 @@ _FRAMINGS: dict[str, Callable[[int], Framing]] = {
     "lines": Lines,
     "length-prefixed": LengthPrefixed,
 }
+# What is read at once: of the shortest messages, answers take up fourteen times as much.
+_READ_BYTES = 32 << 10
 # What one connection may have under way before it is not read any more.
 _UNANSWERED_BYTES = 256 << 10
+# What a refusal counts for among it.
+_REFUSAL_BYTES = 64
 # And how many bytes of answers may wait for a client that does not read.
 _UNREAD_BYTES = 64 << 10
 # What all connections of an input may have begun and not ended.
@@ -45,6 +49,8 @@ class Connections:
 
     def __init__(self, spec: TcpInput, intake: Intake) -> None:
         self.open: set[Connection] = set()
+        # The loop fills it and has it read in one go, so one is enough for all.
+        self.piece = memoryview(bytearray(_READ_BYTES))
         self.names = Names(spec.name, intake.contested)
         self._most_begun_bytes = max(_BEGUN_BYTES, 2 * spec.max_message)
         self._begun_bytes = 0
@@ -60,7 +66,7 @@ class Connections:
             max(self.open, key=lambda one: one.begun_bytes).cut()
 
 
-class Connection(asyncio.Protocol):
+class Connection(asyncio.BufferedProtocol):
     def __init__(
         self,
         spec: TcpInput,
@@ -115,7 +121,13 @@ class Connection(asyncio.Protocol):
         if self._framing.is_within:
             self._intake.malformed += 1
 
-    def data_received(self, data: bytes) -> None:
+    def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 - asyncio's own
+        return self._connections.piece
+
+    def buffer_updated(self, nbytes: int) -> None:
+        self._on_data(bytes(self._connections.piece[:nbytes]))
+
+    def _on_data(self, data: bytes) -> None:
         messages = self._framing.feed(data)
         self._count_begun(self._framing.begun_bytes)
         self._watch_the_clock(has_ended=bool(messages))
@@ -262,15 +274,19 @@ class Connection(asyncio.Protocol):
         first = self._number + 1
         if self._origin:
             self._number += len(messages)
-        self._unanswered_bytes += self._intake.take(messages, self._answer, self._origin, first)
+        taken_bytes = self._intake.take(messages, self._answer, self._origin, first)
+        self._count_under_way(taken_bytes)
+
+    def _count_under_way(self, taken_bytes: int) -> None:
+        self._unanswered_bytes += taken_bytes
         if self._unanswered_bytes > _UNANSWERED_BYTES or self._intake.is_crowded:
             self._pause()
 
     def _hand_in_too_long(self) -> None:
         """Goes through the same queue, so that its answer stands in its place among the others."""
         self._intake.malformed += 1
-        words = b"longer than %d bytes" % self._spec.max_message
-        self._intake.take([], lambda _batch, _outcome: self._say_refused(words))
+        self._count_under_way(_REFUSAL_BYTES)
+        self._intake.take([], self._refuse_too_long)
 
     # What goes out.
 
@@ -284,6 +300,9 @@ class Connection(asyncio.Protocol):
             self._say(b"".join([b"%d\n" % draft.origin_number for draft in batch.drafts]))
         else:
             self._say(b"".join([b"%d\n" % e.number for e in outcome if isinstance(e, Record)]))
+        self._end_or_go_on()
+
+    def _end_or_go_on(self) -> None:
         if self._ends_when_answered and self._unanswered_bytes == 0:
             self.end()
         self._resume()
@@ -293,6 +312,11 @@ class Connection(asyncio.Protocol):
         self._say_refused(reason, count)
         if self._origin or not self._spec.acknowledge:
             self.end()
+
+    def _refuse_too_long(self, _batch: Batch, _outcome: Outcome) -> None:
+        self._unanswered_bytes -= _REFUSAL_BYTES
+        self._say_refused(b"longer than %d bytes" % self._spec.max_message)
+        self._end_or_go_on()
 
     def _say_refused(self, reason: bytes, count: int = 1) -> None:
         self._say((b"REFUSED %s\n" % reason) * count)
