@@ -13,6 +13,7 @@ from millrace.core.layout import Layout
 from millrace.core.patrol import SIGN_EVERY
 from millrace.core.supervision import Action, Decision
 from millrace.core.trend import Trend
+from millrace.specs.deployed_files import deployed_files
 from millrace.state.files import mtime_ns
 from millrace.state.mailbox import Mailbox
 from millrace_airflow.deployment import Deployment, read_or_recall, recall
@@ -150,7 +151,7 @@ def describe(beat: Heartbeat, outcome: Outcome, now: datetime) -> str:
 
 
 class SpecFiles:
-    """Reads a pipeline's files again only when one of them was touched."""
+    """Reads what a pipeline is deployed from again only when a file of it was touched."""
 
     def __init__(self, name: str, layout: Layout) -> None:
         self._name = name
@@ -166,5 +167,5 @@ class SpecFiles:
         return self._deployment
 
     def _stamp_now(self) -> list[tuple[str, int]]:
-        files = [self._layout.pipelines / f"{self._name}.yaml", *self._layout.sites.glob("*.yaml")]
-        return sorted((file.name, mtime_ns(file)) for file in files)
+        files = deployed_files(self._layout, self._name)
+        return sorted((str(file), mtime_ns(file)) for file in files)
