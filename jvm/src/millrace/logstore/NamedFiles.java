@@ -6,12 +6,16 @@ import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Path;
 import java.util.LinkedHashSet;
+import java.util.Optional;
 import java.util.Set;
 import java.util.regex.Pattern;
 import millrace.fs.Durable;
+import org.apache.spark.sql.delta.actions.Action$;
+import org.apache.spark.sql.delta.actions.AddFile;
 
 /**
- * The data files that a commit names, for the first time, in a folder of this machine.
+ * The data files that a commit names, for the first time, in a folder of this machine; and the
+ * files that say which of their rows are deleted.
  *
  * <p>Spark writes them without a sync. After a power cut a version would name files that are not
  * whole, and a batch that the table says it has would be gone.
@@ -29,13 +33,10 @@ final class NamedFiles {
     }
     Path table = version.getParent().getParent();
     Set<Path> folders = new LinkedHashSet<>();
-    for (String line : commit.split("\n")) {
-      if (line.startsWith("{\"add\":") || line.startsWith("{\"cdc\":")) {
-        Path file = place(table, JSON.readTree(line).elements().next());
-        Durable.sync(file);
-        for (Path at = file.getParent(); at.startsWith(table); at = at.getParent()) {
-          folders.add(at);
-        }
+    for (Path file : files(table, commit)) {
+      Durable.sync(file);
+      for (Path at = file.getParent(); at.startsWith(table); at = at.getParent()) {
+        folders.add(at);
       }
     }
     for (Path folder : folders) {
@@ -43,7 +44,28 @@ final class NamedFiles {
     }
   }
 
-  private static Path place(Path table, JsonNode file) {
-    return table.resolve(URI.create(file.get("path").asText()).getPath());
+  /** Several data files may share a file of deletion vectors. */
+  private static Set<Path> files(Path table, String commit) throws IOException {
+    Set<Path> files = new LinkedHashSet<>();
+    for (String line : commit.split("\n")) {
+      if (line.startsWith("{\"add\":") || line.startsWith("{\"cdc\":")) {
+        JsonNode file = JSON.readTree(line).elements().next();
+        files.add(table.resolve(URI.create(file.get("path").asText()).getPath()));
+        if (file.hasNonNull("deletionVector")) {
+          deletionVector(table, line).ifPresent(files::add);
+        }
+      }
+    }
+    return files;
+  }
+
+  /** Empty where it stands in the commit itself. */
+  private static Optional<Path> deletionVector(Path table, String line) {
+    AddFile file = (AddFile) Action$.MODULE$.fromJson(line);
+    if (!file.deletionVector().isOnDisk()) {
+      return Optional.empty();
+    }
+    org.apache.hadoop.fs.Path root = new org.apache.hadoop.fs.Path(table.toUri());
+    return Optional.of(Path.of(file.deletionVector().absolutePath(root).toUri().getPath()));
   }
 }
