@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as f
 
 from millrace.core.backfill import BackfillSpec
 from millrace.core.refine import RefineSpec
 from spark_jobs import backfill as job
 from spark_jobs.backfill import LostBronzeError, backfill
+from spark_jobs.repair import replace
 from tests.spark.fake_stream import ENGINE, LENIENT, STRICT, FakeStream
 
 
@@ -136,6 +140,27 @@ def test_the_feed_of_changes_gets_the_rows_that_changed_and_no_others(
     assert sorted(stream.offsets("silver") + stream.offsets("quarantine")) == list(range(40))
 
 
+def test_a_backfill_that_only_adds_rows_takes_no_file_away(
+    spark: SparkSession, stream: FakeStream
+) -> None:
+    """So a plain stream from the table goes on."""
+    stream.batch(20)
+    stream.delete("silver", "offset = 7")
+    before = stream.version("silver")
+    backfill(spark, task(stream, LENIENT))
+    follower = spark.readStream.format("delta").option("startingVersion", before + 1)
+    found: list[int] = []
+    query = (
+        follower.load(stream.tables.silver)
+        .writeStream.foreachBatch(lambda rows, _: found.extend(r.offset for r in rows.collect()))
+        .option("checkpointLocation", str(stream.home / "follower"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    assert query.awaitTermination(60)
+    assert found == [7]
+
+
 def test_a_file_without_a_changed_row_stays(spark: SparkSession, stream: FakeStream) -> None:
     for _ in range(2):
         stream.batch(10)
@@ -145,3 +170,36 @@ def test_a_file_without_a_changed_row_stays(spark: SparkSession, stream: FakeStr
     after = set(spark.read.format("delta").load(stream.tables.silver).inputFiles())
     assert files < after
     assert stream.offsets("silver") == [*range(1, 10), *range(11, 20)]
+
+
+@pytest.fixture
+def four_shares(spark: SparkSession) -> Iterator[None]:
+    """As a task's session has many, and a stream's has one."""
+    setting = "spark.sql.shuffle.partitions"
+    usual = spark.conf.get(setting)
+    spark.conf.set(setting, 4)
+    yield
+    spark.conf.set(setting, usual)
+
+
+@pytest.mark.usefixtures("four_shares")
+def test_a_day_is_written_by_several_tasks_and_each_partition_in_its_order_by_one(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    table, day = str(tmp_path / "t"), "DATE'2026-11-18'"
+    rows = spark.range(400).selectExpr(
+        "'plant-a' AS site", "'t' AS topic", "'id' AS topic_id", "cast(id % 8 AS int) AS partition",
+        "id div 8 AS offset", "id AS n", f"{day} AS day",
+    )  # fmt: skip
+    rows.coalesce(1).write.format("delta").partitionBy("day").save(table)
+    replace(rows.withColumn("n", f.col("n") + 1), table, f"day = {day}", "true", 0)
+    after = spark.read.format("delta").load(table)
+    assert after.agg(f.sum("n"), f.count("*")).first() == (sum(range(401)), 400)
+    files: dict[int, set[str]] = defaultdict(set)
+    for name in after.inputFiles():
+        kept = [(row.partition, row.offset) for row in spark.read.parquet(name).collect()]
+        assert kept == sorted(kept)
+        for part, _ in kept:
+            files[part].add(name)
+    assert [len(files[part]) for part in range(8)] == [1] * 8
+    assert len(after.inputFiles()) > 1

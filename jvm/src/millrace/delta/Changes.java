@@ -1,6 +1,7 @@
 package millrace.delta;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -109,9 +110,14 @@ final class Changes implements AutoCloseable {
     return rows.select(all);
   }
 
+  /**
+   * By as many tasks as the session gives to so many bytes. Rows whose keys differ in the last
+   * column alone, the offset, stay together and in order.
+   */
   private Dataset<Row> sorted(Dataset<Row> rows) {
     Column[] order = key.stream().map(functions::col).toArray(Column[]::new);
-    return rows.coalesce(1).sortWithinPartitions(order);
+    Column[] together = Arrays.copyOf(order, order.length - 1);
+    return rows.repartition(together).sortWithinPartitions(order);
   }
 
   private static Dataset<Row> marked(Dataset<Row> rows, String change) {
