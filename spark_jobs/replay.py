@@ -10,7 +10,14 @@ from collections.abc import Mapping
 
 from pyspark.sql import DataFrame, SparkSession
 
-from millrace.core.coordinates import Part, in_ranges, on_days, since_day, with_days_before
+from millrace.core.coordinates import (
+    Part,
+    in_ranges,
+    on_days,
+    since_day,
+    since_time,
+    with_days_before,
+)
 from millrace.core.ranges import Range, Ranges, hull
 from millrace.core.refine import RefineSpec
 from millrace.core.replay import PartPlan, PartResult, ReplayResult, ReplaySpec, part_result
@@ -66,7 +73,7 @@ def _add_to_bronze(
     if rows is None:
         return 0
     held = read_table(spark, table).where(_where(view, wanted))
-    missing = _not_in(rows.where(since_day(task.bronze_from)), held)
+    missing = _not_in(rows.where(since_time(task.bronze_from)), held)
     return add(missing, table, number, lambda: refuse_other_topics(task.inputs, wanted))
 
 

@@ -9,7 +9,7 @@ from datetime import date
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from millrace.core.coordinates import Part, in_ranges, on_days, since_day
+from millrace.core.coordinates import Part, in_ranges, on_days, since_day, since_time
 from millrace.core.ranges import Range, Ranges, hull
 from millrace.core.replay import PartPlan, ReplaySpec
 from millrace.core.silver import COORDINATES
@@ -77,4 +77,4 @@ def _offered(
     if rows is None:
         return None
     # The broker sends whole records, whatever is asked of them: once is enough.
-    return rows.where(since_day(task.bronze_from)).select(*_ADDRESS).persist()
+    return rows.where(since_time(task.bronze_from)).select(*_ADDRESS).persist()

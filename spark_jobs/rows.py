@@ -9,16 +9,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
 from millrace.core.bronze import COLUMNS
-from spark_jobs.java import jvm
-
-_DAY_MICROS = 86_400_000_000
-
-
-def utc_day(moment: str) -> Column:
-    """What `to_date` gives in UTC, without its way over calendars for every row."""
-    micros = f"unix_micros({moment})"
-    days = f"({micros} - pmod({micros}, {_DAY_MICROS})) div {_DAY_MICROS}"
-    return f.expr(f"date_from_unix_date(cast({days} as int))")
+from spark_jobs.java import java_column, jvm
 
 
 def bronze_rows(records: DataFrame, site: str, ids: Mapping[str, str]) -> DataFrame:
@@ -26,14 +17,15 @@ def bronze_rows(records: DataFrame, site: str, ids: Mapping[str, str]) -> DataFr
 
     `ids`: of the incarnations of the topics that they are of.
     """
+    planned = jvm(records.sparkSession).millrace.refine.Moment.now()
     values: dict[str, Column] = {
         "site": f.lit(site),
         "topic_id": _topic_id(ids),
         "kafka_time": f.col("timestamp"),
         # When the batch was planned, the same for all its rows; readable they are when it is done.
-        "ingested_at": Column(jvm(records.sparkSession).millrace.refine.Moment.now()),
-        # The broker's day: the same for a record however often and whenever it is read.
-        "day": utc_day("timestamp"),
+        "ingested_at": Column(planned.column()),
+        # The broker's day: the same for a record however often it is read (core/record_time.py).
+        "day": Column(planned.day(java_column(f.col("timestamp")))),
     }
     return records.select(
         *(values.get(name, f.col(name)).cast(kind).alias(name) for name, kind in COLUMNS)

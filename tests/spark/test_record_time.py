@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from py4j.java_gateway import JavaObject
 from pyspark.sql import SparkSession
 
-from millrace.core.record_time import EARLIEST, LATEST, RAW_HEADER
+from millrace.core.record_time import DAYS_AHEAD, DAYS_BEHIND, EARLIEST, LATEST, RAW_HEADER
 from spark_jobs.java import jvm
 from tests.spark.fake_stream import FakeStream
 
@@ -63,3 +63,43 @@ def test_rows_without_a_time_are_in_bronze_and_in_quarantine(
     assert [(row.stage, row.reasons[0]) for row in refused.collect()] == 2 * [
         ("time", "time: the broker's is not between 2000 and 2100")
     ]
+
+
+TODAY = date(2025, 11, 18)
+
+
+@pytest.mark.parametrize(
+    ("day", "kept"),
+    [
+        (TODAY, TODAY),
+        (TODAY - timedelta(days=DAYS_BEHIND), TODAY - timedelta(days=DAYS_BEHIND)),
+        (TODAY - timedelta(days=DAYS_BEHIND + 1), date(2023, 11, 1)),
+        (TODAY + timedelta(days=DAYS_AHEAD), TODAY + timedelta(days=DAYS_AHEAD)),
+        (TODAY + timedelta(days=DAYS_AHEAD + 1), date(2026, 11, 1)),
+        (date(2001, 2, 28), date(2001, 2, 1)),
+        (date(2099, 12, 31), date(2099, 12, 1)),
+    ],
+)
+def test_a_row_far_from_its_reading_is_of_the_first_of_its_month(
+    spark: SparkSession, day: date, kept: date
+) -> None:
+    read = jvm(spark).millrace.refine.Moment(_micros(TODAY) + 1)
+    for micros in (_micros(day), _micros(day + timedelta(days=1)) - 1):
+        assert read.dayOf(micros) == (kept - date(1970, 1, 1)).days
+
+
+def _micros(day: date) -> int:
+    return (day - date(1970, 1, 1)) // timedelta(microseconds=1)
+
+
+def test_a_producer_that_counts_through_the_calendar_makes_few_folders(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    stream = FakeStream(spark, tmp_path)
+    for day in (3, 14, 27):
+        stream.batch(2, datetime(2001, 5, day, tzinfo=UTC))
+        stream.batch(2, datetime(2098, 7, day, tzinfo=UTC))
+    for table in (stream.tables.bronze, stream.tables.silver):
+        folders = [folder.name for folder in Path(table).glob("day=*")]
+        assert sorted(folders) == ["day=2001-05-01", "day=2098-07-01"]
+    assert stream.offsets("bronze") == list(range(12))

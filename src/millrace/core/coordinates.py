@@ -58,6 +58,11 @@ def since_day(first: date | None) -> str:
     return f"day >= DATE'{first}'" if first else "true"
 
 
+def since_time(first: date | None) -> str:
+    """As `since_day`, for rows whose day may be the first of their month (core/record_time.py)."""
+    return f"kafka_time >= TIMESTAMP'{first} 00:00:00Z'" if first else "true"
+
+
 def between_days(first: date, last: date) -> str:
     return f"day >= DATE'{first}' AND day <= DATE'{last}'"
 

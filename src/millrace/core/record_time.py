@@ -1,8 +1,12 @@
 """The time a broker keeps of a record: within these bounds, or not to be believed.
 
-Whoever writes to a topic with the producers' times may write any number. Each day is a folder of a
-table, so an unbelievable time becomes the bound it passed: two folders at most, not thousands. The
-bounds do not move with the clock: a record's day is the same whenever the record is read.
+Whoever writes to a topic with the producers' times may write any number. An unbelievable time
+becomes the bound that it passed.
+
+Each day is a folder of a table, with a file for each batch that has a row of it. So a record whose
+time is far from the time of its reading has the first day of its month: whatever a producer writes,
+a batch has rows of some 2,300 days at most, and not of 36,500. It is not the day of the reading:
+`keep` believes the newest day of a table where the lake's own clock is wrong.
 """
 
 from __future__ import annotations
@@ -14,6 +18,8 @@ EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)
 LATEST = datetime(2100, 1, 1, tzinfo=UTC)
 # Bronze and quarantine keep the number itself in a header of this name.
 RAW_HEADER = "millrace-record-time"
+# The same stand in jvm/src/millrace/refine/Moment.java.
+DAYS_BEHIND, DAYS_AHEAD = 730, 366
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MS = timedelta(milliseconds=1)
 
