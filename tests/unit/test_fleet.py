@@ -111,10 +111,36 @@ def test_a_card_names_each_site_that_is_halted_now() -> None:
     both = beat(site("plant-a", halted="x"), site("plant-b", halted="y"), site("plant-c"))
     card = make_card(SPEC, ("plant-a", "plant-b", "plant-c"), both, noted, NOW)
     assert card.sites_halted == ("plant-a", "plant-b")
-    assert card.reason == "site plant-a halted: x; site plant-b halted: y"
+    assert card.reason == (
+        "site plant-a halted (10 messages wait, the oldest for 2 s): x;"
+        " site plant-b halted (10 messages wait, the oldest for 2 s): y"
+    )
     assert card.rows_per_s == 30.0
     page = make_page(card, both, noted, {})
     assert [row.halted for row in page.parts] == ["x", "y", ""]
+
+
+def test_the_lag_of_a_halted_site_is_that_sites_alone() -> None:
+    """What waits there waits for a person; the job is as fresh as the sites that it reads."""
+    days_old = PART.model_copy(
+        update={"end": 5_000, "oldest_waiting": NOW - timedelta(days=3)},
+    )
+    halted = site("plant-a", halted="records are gone").model_copy(
+        update={"partitions": (days_old,)}
+    )
+    now = beat(halted, site("plant-b"), age_s=0)
+    card = make_card(SPEC, ("plant-a", "plant-b"), now, journal(Condition.DEGRADED), NOW)
+    assert (card.behind_s, card.lag_records) == (3.0, 10)
+    assert "plant-a halted (4910 messages wait, the oldest for 259200 s)" in card.reason
+    book = Journal().sampling(NOW, now)
+    assert book.samples[0].lag_s == 3.0
+    spec = SiteSpec(name="plant-a", bootstrap="127.0.0.1:9092")
+    (reader,) = make_site_page(spec, {"temperature": now}, (), {}).readers
+    assert (reader.waiting, reader.behind_s) == (4_910, 259_200.0)
+
+
+def test_a_job_without_a_site_that_reads_is_as_far_behind_as_all_of_them() -> None:
+    assert beat(site("plant-a", halted="x")).lag_s(NOW) == 3.0
 
 
 def test_a_stopped_job_has_no_rate() -> None:

@@ -46,14 +46,22 @@ def beat(waits_s: float | None, batch_s: float | None) -> Heartbeat:
 @pytest.mark.parametrize(
     ("waits_s", "batch_s", "told"),
     [
-        (30, 90, {"lag_s": 30, "batch_age_s": 90}),
-        (30, None, {"lag_s": 30, "batch_age_s": 0}),
-        (None, 90, {"lag_s": 0, "batch_age_s": 0}),
+        (30, 90, {"lag_s": 30, "batch_age_s": 90, "halted_sites": 0}),
+        (30, None, {"lag_s": 30, "batch_age_s": 0, "halted_sites": 0}),
+        (None, 90, {"lag_s": 0, "batch_age_s": 0, "halted_sites": 0}),
     ],
     ids=["behind", "before its first batch", "nothing sent for a while"],
 )
 def test_a_batch_is_old_only_while_something_waits(waits_s, batch_s, told) -> None:
     assert measures(beat(waits_s, batch_s), NOW) == told
+
+
+def test_a_halted_site_is_told_by_itself() -> None:
+    """Its messages wait for a person, and would hide that another site falls behind."""
+    fresh, behind = beat(2, 1), beat(9_000, 9_000)
+    halted = behind.sites[0].model_copy(update={"halted": "records are gone"})
+    both = fresh.model_copy(update={"sites": (*fresh.sites, halted)})
+    assert measures(both, NOW) == {"lag_s": 2, "batch_age_s": 1, "halted_sites": 1}
 
 
 @pytest.fixture

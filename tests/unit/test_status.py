@@ -75,7 +75,9 @@ def test_a_halted_site_is_named_while_the_others_go_on() -> None:
     part = whole.model_copy(update={"sites": (*whole.sites, one)})
     described = describe_pipeline(PIPELINE, job(JobState.RUNNING), part, TABLES, NOW)
     assert described.state == "degraded"
-    assert described.note == "site plant-b halted: records are gone"
+    assert described.note == (
+        "site plant-b halted (7 messages wait, the oldest for 0 s): records are gone"
+    )
     assert described.rows_per_s == 19.0
 
 

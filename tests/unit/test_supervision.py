@@ -138,7 +138,7 @@ TABLE = {
         running(HALTED, trend_of(HALTED, HALTED, over=60 * MINUTES)),
         Condition.DEGRADED,
         Action.KEEP,
-        "site plant-a halted: records are gone",
+        "site plant-a halted (10 messages wait, the oldest for 10800 s): records are gone",
     ),
     "stopping": (
         seen(JobState.STOPPING),

@@ -305,9 +305,9 @@
         h(Figure, { label: "Cluster", value: data.bootstrap }),
         h(Figure, { label: "Last seen", value: ago(data.seen_at) }),
         h(Figure, { label: "Users", value: data.users.join(", ") || "-" })),
-      h(Section, { title: "Read by", names: ["Pipeline", "Broker", "Last batch", "Waiting"],
+      h(Section, { title: "Read by", names: ["Pipeline", "Broker", "Last batch", "Waiting", "Behind"],
         rows: data.readers.map((one) => [h(Link, { to: `?pipeline=${one.pipeline}` }, one.pipeline),
-          connection(one), ago(one.last_batch_at), number(one.waiting)]) }),
+          connection(one), ago(one.last_batch_at), number(one.waiting), span(one.behind_s)]) }),
       h(Section, { title: "Certificates", names: ["Of", "Good until", "Days"],
         rows: Object.entries(data.certificates).map(([owner, end]) => [owner, end.slice(0, 10), number(days(end))]) }));
   }

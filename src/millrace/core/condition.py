@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from millrace.core.heartbeat import START_PATIENCE, Heartbeat, Phase
+from millrace.core.heartbeat import START_PATIENCE, Heartbeat, Phase, SiteBeat
 from millrace.core.job import JobState, JobStatus
 from millrace.core.pipeline import Supervise
 from millrace.core.trend import Trend
@@ -118,7 +118,7 @@ def _complaints(seen: Observation, policy: Supervise) -> Iterator[Finding]:
         text = f"data waits, and nothing moved for {span_s:.0f} s: {', '.join(stuck)}"
         yield Finding(Condition.STUCK, text)
     if beat.halts:
-        yield Finding(Condition.DEGRADED, describe_halts(beat.halts))
+        yield Finding(Condition.DEGRADED, describe_halts(beat))
     lag_s = beat.lag_s(seen.now)
     if lag_s > policy.max_lag.total_seconds() and trend.is_rising(lag_s):
         text = f"the oldest message waits {lag_s:.0f} s and more each minute; max_lag is exceeded"
@@ -129,8 +129,19 @@ def _complaints(seen: Observation, policy: Supervise) -> Iterator[Finding]:
         yield Finding(Condition.INPUT_SILENT, text)
 
 
-def describe_halts(halts: Mapping[str, str]) -> str:
-    return "; ".join(f"site {site} halted: {reason}" for site, reason in halts.items())
+def describe_halts(beat: Heartbeat) -> str:
+    """Each halted site with its reason, and what waits there: the job's lag leaves it out."""
+    return "; ".join(
+        f"site {site.site} halted{_what_waits(site, beat.at)}: {site.halted}"
+        for site in beat.sites
+        if site.halted
+    )
+
+
+def _what_waits(site: SiteBeat, now: datetime) -> str:
+    if not site.lag_records:
+        return ""
+    return f" ({site.lag_records} messages wait, the oldest for {site.lag_s(now):.0f} s)"
 
 
 def _patience(seen: Observation, policy: Supervise) -> timedelta:

@@ -17,7 +17,7 @@ ENDPOINTS = 14
 _KEYS = 4
 # Of the users that are no site's.
 _PLATFORM_USERS = 2
-_ALARMS, _ALARMS_OF_PIPELINE, _METRICS_OF_PIPELINE = 5, 2, 2
+_ALARMS, _ALARMS_OF_PIPELINE, _METRICS_OF_PIPELINE = 5, 3, 3
 _COPIES = 3
 # A month until objects move to Intelligent-Tiering (terraform/modules/lake), which waits for one.
 _WARM_DAYS = 60

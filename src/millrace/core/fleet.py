@@ -45,7 +45,8 @@ class Card(Frozen):
     generation: int | None
     rows_per_s: float
     lag_records: int
-    # Age of the oldest message that is not readable yet; one batch makes bronze and silver.
+    # Age of the oldest message that is not readable yet; one batch makes bronze and silver. A
+    # halted site is left out: what waits there is in the reason, and with its partitions.
     behind_s: float
     # Share of the rows in quarantine, since the job began; None before the first row.
     refused: float | None
@@ -138,7 +139,7 @@ def judge(
         return Condition.UNKNOWN, text
     if note.condition is Condition.DEGRADED and beat and beat.halts:
         # The note is of the first site that was halted.
-        return note.condition, describe_halts(beat.halts)
+        return note.condition, describe_halts(beat)
     return note.condition, note.reason
 
 

@@ -20,6 +20,8 @@ class SiteReader(Frozen):
     seen_at: datetime
     last_batch_at: datetime | None
     waiting: int
+    # Age of the oldest message that waits, as the heartbeat says.
+    behind_s: float
 
 
 class SitePage(Frozen):
@@ -50,6 +52,7 @@ def make_site_page(
             seen_at=beat.at,
             last_batch_at=site.last_batch_at,
             waiting=site.lag_records,
+            behind_s=round(site.lag_s(beat.at), 1),
         )
         for pipeline, beat in sorted(beats.items())
         for site in beat.sites

@@ -100,8 +100,16 @@ class Heartbeat(Frozen):
     error: str = ""
 
     @property
+    def going(self) -> tuple[SiteBeat, ...]:
+        """The sites that read, which say how fresh the job is; all sites, where none reads.
+
+        What waits at a halted site waits for a person, however well the job works.
+        """
+        return tuple(site for site in self.sites if not site.halted) or self.sites
+
+    @property
     def lag_records(self) -> int:
-        return sum(site.lag_records for site in self.sites)
+        return sum(site.lag_records for site in self.going)
 
     @property
     def refused(self) -> int:
@@ -128,7 +136,7 @@ class Heartbeat(Frozen):
         return sum(site.rows_per_s for site in self.sites)
 
     def lag_s(self, now: datetime) -> float:
-        return max((site.lag_s(now) for site in self.sites), default=0.0)
+        return max((site.lag_s(now) for site in self.going), default=0.0)
 
     def reads(self, site: str, now: datetime) -> bool:
         """Whether a living job said so a moment ago."""

@@ -23,10 +23,14 @@ class Metrics(Frozen):
 
 
 def measures(beat: Heartbeat, now: datetime) -> dict[str, float]:
-    """How long the oldest message waits, and while any does, how old the last batch is."""
+    """How long the oldest message waits, and while any does, how old the last batch is.
+
+    A halted site counts for itself: its messages wait until a person has mended something there.
+    """
     last = beat.last_batch_at
     waits = beat.lag_records > 0 and last is not None
     return {
         "lag_s": beat.lag_s(now),
         "batch_age_s": max(0.0, (now - last).total_seconds()) if waits and last else 0.0,
+        "halted_sites": float(len(beat.halts)),
     }

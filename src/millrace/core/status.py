@@ -156,4 +156,4 @@ def _note(job: JobStatus, beat: Heartbeat | None) -> str:
         return "ended by a signal" if job.exit_code is None else f"exit {job.exit_code}"
     if beat is None or beat.generation != job.generation:
         return ""
-    return beat.error or describe_halts(beat.halts)
+    return beat.error or describe_halts(beat)

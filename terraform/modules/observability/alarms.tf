@@ -1,4 +1,4 @@
-# Jobs tell `lag_s` and `batch_age_s` of each pipeline under the namespace Millrace.
+# Jobs tell `lag_s`, `batch_age_s` and `halted_sites` of each pipeline under the namespace Millrace.
 # Silence counts as unwell: who does not tell may be dead.
 
 locals {
@@ -8,6 +8,9 @@ locals {
     } },
     { for name, limits in var.pipelines : "${name}-freshness" => {
       metric = "batch_age_s", pipeline = name, limit = limits.stale_after_s, text = "Messages wait, and its last batch is older than ${limits.stale_after_s} s"
+    } },
+    { for name, limits in var.pipelines : "${name}-halted" => {
+      metric = "halted_sites", pipeline = name, limit = 0, text = "A site waits for a person, the others go on"
     } },
   )
 

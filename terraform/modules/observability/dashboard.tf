@@ -4,6 +4,7 @@ locals {
   graphs = [
     { title = "Lag: age of the oldest waiting message, s", metrics = [for name in local.names : ["Millrace", "lag_s", "pipeline", name]] },
     { title = "Freshness: age of the last batch, s", metrics = [for name in local.names : ["Millrace", "batch_age_s", "pipeline", name]] },
+    { title = "Halted sites", metrics = [for name in local.names : ["Millrace", "halted_sites", "pipeline", name]] },
     {
       title = "Failures"
       metrics = [

@@ -15,7 +15,7 @@ variables {
 
 run "a_pipeline_that_is_silent_is_unwell" {
   assert {
-    condition     = { for name, alarm in aws_cloudwatch_metric_alarm.pipeline : name => "${alarm.metric_name} ${alarm.threshold} ${alarm.treat_missing_data}" } == { temperature-lag = "lag_s 60 breaching", temperature-freshness = "batch_age_s 90 breaching" }
+    condition     = { for name, alarm in aws_cloudwatch_metric_alarm.pipeline : name => "${alarm.metric_name} ${alarm.threshold} ${alarm.treat_missing_data}" } == { temperature-lag = "lag_s 60 breaching", temperature-freshness = "batch_age_s 90 breaching", temperature-halted = "halted_sites 0 breaching" }
     error_message = "limits are the pipeline's"
   }
 }
