@@ -16,6 +16,7 @@ from pyspark.sql.streaming import StreamingQuery
 from millrace.core.errors import MillraceError, TransientError
 from millrace.core.heartbeat import Phase
 from millrace.core.job import JobSpec, SiteInput
+from millrace.core.sharing import Crowd
 from millrace.core.standing import end_of_all
 from millrace.state.checkpoint import Checkpoint
 from millrace.state.objects import objects_at
@@ -31,6 +32,7 @@ from spark_jobs.site_tables import SiteTables
 from spark_jobs.site_topics import SiteTopics
 from spark_jobs.source import beginning, pace, read_site
 from spark_jobs.stopping import StopRequest
+from spark_jobs.turn import turn_of
 from spark_jobs.twins import lately_seen
 from spark_jobs.watch import SiteWatch
 
@@ -66,8 +68,9 @@ def drive(job: JobSpec, pulse: Pulse, stop: StopRequest) -> None:
             ensure_refined_tables(session, job.tables, job.refine)
         fence = Fence(job.generations_dir, job.generation, job.engine.bucket)
         starts = ThreadPoolExecutor(_STARTS_AT_ONCE)
+        crowd = Crowd()
         queries = [
-            _site_query(session, job, site, fence, watch, starts)
+            _site_query(session, job, site, fence, watch, starts, crowd)
             for site, watch in zip(job.inputs, pulse.watches, strict=True)
         ]
         try:
@@ -123,6 +126,7 @@ def _site_query(
     fence: Fence,
     watch: SiteWatch,
     starts: Executor,
+    crowd: Crowd,
 ) -> SiteQuery:
     checkpoint = Checkpoint(site.checkpoint, job.engine.bucket)
     broker = partial(Broker, site, f"millrace-{job.pipeline}-begin")
@@ -140,6 +144,7 @@ def _site_query(
         tally=watch.tally,
         by_delta=job.engine.parts.writer == "delta",
         sites=len(job.inputs),
+        measured=turn_of(session, job, site, crowd).batch,
     )
 
     def begin() -> StreamingQuery:

@@ -8,6 +8,8 @@ crash goes on where it was interrupted, with the rows that bronze has.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -70,6 +72,8 @@ class BatchSink:
     tally: Tally = field(default_factory=Tally)
     # Of the job, which share its cores.
     sites: int = 1
+    # Goes with the writing of a batch of so many rows; None where nobody knows how many.
+    measured: Callable[[int | None], AbstractContextManager[None]] = lambda _: nullcontext()
     # By Delta's own writer alone, table after table, each from the rows that bronze has by then.
     by_delta: bool = False
 
@@ -80,8 +84,9 @@ class BatchSink:
 
     def _once(self, records: DataFrame, batch_id: int) -> None:
         self.fence.check()
-        batch = Batch(self.checkpoint.query_id(), batch_id)
-        self._carry(records, self._span(batch_id), batch)
+        batch, span = Batch(self.checkpoint.query_id(), batch_id), self._span(batch_id)
+        with self.measured(span.rows()):
+            self._carry(records, span, batch)
 
     def _carry(self, records: DataFrame, span: Span, batch: Batch) -> None:
         slots = records.sparkSession.sparkContext.defaultParallelism

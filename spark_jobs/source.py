@@ -11,9 +11,10 @@ from pyspark.sql import functions as f
 from millrace.core.errors import TransientError
 from millrace.core.job import JobSpec, SiteInput
 from millrace.core.lag import Offsets, Partition, start_after
-from millrace.core.sharing import prefetch_bytes, rows_per_batch
+from millrace.core.sharing import fixed_rows, prefetch_bytes
 from spark_jobs.broker import Broker
 from spark_jobs.session import READER
+from spark_jobs.turn import turn_name
 
 # A broker that is away is found to be so in seconds; a site's own `client:` settings go first.
 _PATIENCE = {
@@ -29,7 +30,9 @@ def read_site(spark: SparkSession, job: JobSpec, site: SiteInput, begin: str) ->
         **whole_records(job.pipeline, site),
         "subscribe": ",".join(site.topics),
         "startingOffsets": begin,
-        "maxOffsetsPerTrigger": str(rows_per_batch(job.rows_per_batch, len(job.inputs))),
+        # For Spark's own reader, whose batches are all alike; ours is told by its turn.
+        "maxOffsetsPerTrigger": str(fixed_rows(job.rows_per_batch, len(job.inputs))),
+        "turn": turn_name(job, site),
         "prefetchBytes": str(prefetch_bytes(len(job.inputs))),
         "paceMs": str(int(job.trigger_s * 1000)),
     }

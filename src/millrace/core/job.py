@@ -55,7 +55,9 @@ class JobSpec(Frozen):
     # None: bronze alone.
     refine: RefineSpec | None = None
     trigger_s: float
+    # Bounds of each batch of each site.
     rows_per_batch: int
+    bytes_per_batch: int = 1 << 30
     # A folder, or a part of a bucket where the job runs elsewhere.
     mailbox: str
     generations_dir: str
@@ -79,6 +81,7 @@ def plan_ingest(
         refine=refine,
         trigger_s=pipeline.freshness.total_seconds(),
         rows_per_batch=pipeline.resources.rows_per_batch,
+        bytes_per_batch=pipeline.resources.bytes_per_batch,
         mailbox=layout.mailbox(pipeline),
         generations_dir=layout.generations(pipeline.name),
         engine=plan_engine(pipeline, layout),

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, Field, model_validator
 from millrace.core.columns import ColumnName, ColumnSpec, check_columns
 from millrace.core.duration import Duration
 from millrace.core.model import Frozen, Name, TableName, TopicName
+from millrace.core.size import Size
 
 
 def _refuse_fast_freshness(span: timedelta) -> timedelta:
@@ -39,6 +40,7 @@ class Resources(Frozen):
 
     memory: Annotated[str, Field(pattern=r"^[1-9]\d*[mg]$")] = "768m"
     rows_per_batch: Annotated[int, Field(ge=1)] = 2_000_000
+    bytes_per_batch: Annotated[Size, Field(ge=1 << 20)] = 1 << 30
 
 
 class Keep(Frozen):

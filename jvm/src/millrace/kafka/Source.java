@@ -63,7 +63,11 @@ public final class Source implements TableProvider {
     @Override
     public ScanBuilder newScanBuilder(CaseInsensitiveStringMap options) {
       return () ->
-          new Records(spark.newScanBuilder(options).build(), pace(options), prefetch(options));
+          new Records(
+              spark.newScanBuilder(options).build(),
+              pace(options),
+              prefetch(options),
+              options.get("turn"));
     }
   }
 
@@ -75,7 +79,7 @@ public final class Source implements TableProvider {
     return options.getLong("prefetchBytes", PREFETCH_BYTES);
   }
 
-  private record Records(Scan spark, Duration pace, long prefetch) implements Scan {
+  private record Records(Scan spark, Duration pace, long prefetch, String turn) implements Scan {
     @Override
     public StructType readSchema() {
       return spark.readSchema();
@@ -88,7 +92,7 @@ public final class Source implements TableProvider {
 
     @Override
     public MicroBatchStream toMicroBatchStream(String checkpoint) {
-      return new Stream(spark.toMicroBatchStream(checkpoint), pace, prefetch);
+      return new Stream(spark.toMicroBatchStream(checkpoint), pace, prefetch, Turn.of(turn));
     }
   }
 
@@ -100,7 +104,8 @@ public final class Source implements TableProvider {
 
     @Override
     public PartitionReaderFactory createReaderFactory() {
-      return new SpanReaders(Prefetch.each(prefetch, planInputPartitions().length, Long.MAX_VALUE));
+      long each = Prefetch.each(prefetch, planInputPartitions().length, Long.MAX_VALUE);
+      return new SpanReaders(each, null);
     }
   }
 }

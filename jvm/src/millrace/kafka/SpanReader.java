@@ -2,6 +2,7 @@ package millrace.kafka;
 
 import java.time.Duration;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.common.header.Header;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.connector.read.PartitionReader;
 import org.apache.spark.sql.kafka010.KafkaBatchInputPartition;
@@ -14,10 +15,13 @@ final class SpanReader implements PartitionReader<InternalRow> {
   private final long until;
   private final RecordRow row;
   private final OpenPartition open;
+  private final Turn.Count count;
+  private long records;
+  private long bytes;
   private boolean isSound = true;
   private boolean isClosed;
 
-  SpanReader(KafkaBatchInputPartition span, long fetchBytes) {
+  SpanReader(KafkaBatchInputPartition span, long fetchBytes, Turn.Count count) {
     KafkaOffsetRange range = span.offsetRange();
     key =
         new Consumers.Key(
@@ -25,6 +29,7 @@ final class SpanReader implements PartitionReader<InternalRow> {
     patience = Duration.ofMillis(span.pollTimeoutMs());
     until = range.untilOffset();
     row = new RecordRow(range.topic());
+    this.count = count;
     open = Consumers.borrow(key);
     open.goTo(range.fromOffset());
   }
@@ -44,6 +49,8 @@ final class SpanReader implements PartitionReader<InternalRow> {
       return false;
     }
     row.set(record);
+    records++;
+    bytes += size(record);
     return true;
   }
 
@@ -58,10 +65,23 @@ final class SpanReader implements PartitionReader<InternalRow> {
       return;
     }
     isClosed = true;
+    if (count != null) {
+      count.add(records, bytes);
+    }
     if (isSound) {
       Consumers.giveBack(key, open);
     } else {
       Consumers.discard(key, open);
     }
+  }
+
+  private static long size(ConsumerRecord<byte[], byte[]> record) {
+    // An absent key or value is told as -1.
+    long size =
+        Math.max(0, record.serializedKeySize()) + (long) Math.max(0, record.serializedValueSize());
+    for (Header header : record.headers()) {
+      size += header.key().length() + (header.value() == null ? 0 : header.value().length);
+    }
+    return size;
   }
 }

@@ -11,38 +11,41 @@ import org.apache.spark.sql.kafka010.KafkaSourceOffset;
 
 /**
  * What to read is Spark's to say; when to look is said here: so often, or at once while there is
- * more than a batch may hold. Spark's trigger would let a backlog wait for the next full interval.
+ * more than a batch may hold. Spark's trigger would let a backlog wait for the next full interval,
+ * and its limit is the same for all batches; how much each may read is the stream's turn to say.
  */
 final class Stream implements MicroBatchStream, SupportsAdmissionControl {
   private final MicroBatchStream spark;
   private final long paceNanos;
   private final long prefetch;
+  private final Turn turn;
   private int partitions;
   private long lookedAt;
   private boolean isBehind = true;
 
-  Stream(MicroBatchStream spark, Duration pace, long prefetch) {
+  Stream(MicroBatchStream spark, Duration pace, long prefetch, Turn turn) {
     this.spark = spark;
     this.paceNanos = pace.toNanos();
     this.prefetch = prefetch;
+    this.turn = turn;
   }
 
   /** The begin again means that there is nothing new; Spark asks again in a moment. */
   @Override
   public Offset latestOffset(Offset begin, ReadLimit limit) {
     long now = System.nanoTime();
-    if (!isBehind && now - lookedAt < paceNanos) {
+    if (turn.rests(now) || !isBehind && now - lookedAt < paceNanos) {
       return begin;
     }
     lookedAt = now;
-    Offset end = admission().latestOffset(begin, limit);
+    Offset end = admission().latestOffset(begin, turn.limit(limit));
     isBehind = !end.equals(reportLatestOffset());
     return end;
   }
 
   @Override
   public PartitionReaderFactory createReaderFactory() {
-    return new SpanReaders(Prefetch.each(prefetch, partitions, Long.MAX_VALUE));
+    return new SpanReaders(Prefetch.each(prefetch, partitions, Long.MAX_VALUE), turn.count());
   }
 
   @Override
