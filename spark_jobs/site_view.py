@@ -13,9 +13,10 @@ from millrace.core.coordinates import Part
 from millrace.core.ends import Ends
 from millrace.core.errors import MillraceError
 from millrace.core.job import SiteInput
-from millrace.core.lag import Bounds, Partition, waiting
-from millrace.core.ranges import Ranges
+from millrace.core.lag import Bounds, Partition, overtaken, waiting
+from millrace.core.ranges import Ranges, range_between
 from spark_jobs.broker import Broker
+from spark_jobs.ends import committed_ends
 from spark_jobs.topic_ids import TopicIds
 
 _NOTHING = Bounds(0, 0)
@@ -28,6 +29,8 @@ class SiteView:
     # By topic: the incarnation that the broker has.
     ids: Mapping[str, str] = field(default_factory=dict)
     held: Mapping[Partition, Bounds] = field(default_factory=dict)
+    # What the broker deleted before it was read.
+    overtaken: Mapping[Partition, Bounds] = field(default_factory=dict)
     # The time of the oldest record that the stream has not read yet.
     oldest_waiting: datetime | None = None
     # Why the broker could not be asked.
@@ -56,7 +59,12 @@ class SiteView:
             held=self._held_of(part) if is_known else None,
             is_former=not self.error and not is_known,
             begins=self.ends.begins(part, first_day),
+            overtaken=self._overtaken(part) if is_known else (),
         )
+
+    def _overtaken(self, part: Part) -> Ranges:
+        gone = self.overtaken.get((part.topic, part.partition), _NOTHING)
+        return range_between(gone.low, gone.high)
 
 
 def look_at_sites(task: ContinuitySpec, ends: Mapping[str, Ends]) -> list[SiteView]:
@@ -70,11 +78,14 @@ def _look(task: ContinuitySpec, site: SiteInput, ends: Ends) -> SiteView:
         held = {part: one for part, one in broker.bounds().items() if part[0] in ids}
         read = {part: _position(ends, ids, part) for part in held}
         behind = broker.times_at(waiting(read, held))
+        later = committed_ends(task, site.checkpoint)
+        read_since = {part: at for part, at in later.offsets.items() if later.is_of(part[0], ids)}
         return SiteView(
             site=site.site,
             ends=ends,
             ids=ids,
             held=_from_first_day(task, broker, held),
+            overtaken=overtaken(read_since, held),
             oldest_waiting=min(behind.values(), default=None),
         )
     except KafkaException as error:
@@ -87,8 +98,7 @@ def _look(task: ContinuitySpec, site: SiteInput, ends: Ends) -> SiteView:
 
 def _position(ends: Ends, ids: Mapping[str, str], part: Partition) -> int:
     """Of a topic that the stream has not moved to yet, nothing is read."""
-    is_read = ends.id_of(part[0]) == ids[part[0]]
-    return ends.offsets.get(part, 0) if is_read else 0
+    return ends.offsets.get(part, 0) if ends.is_of(part[0], ids) else 0
 
 
 def _from_first_day(

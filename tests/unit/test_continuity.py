@@ -20,7 +20,7 @@ from millrace.core.continuity import (
     topics_with_empty_offsets,
 )
 from millrace.core.coordinates import Part
-from millrace.core.lag import Bounds
+from millrace.core.lag import Bounds, overtaken
 from millrace.core.ranges import Range, Ranges
 
 PART = Part("plant-a", "t", 0)
@@ -117,6 +117,20 @@ def test_lost_records_are_named() -> None:
     verdict = judge(known, (), has_empty_offsets=False)
     (alarm,) = part_alarms("temperature", PART, known, verdict)
     assert (alarm.kind, alarm.ranges, alarm.command) == (Kind.LOST, ranges((10, 11)), None)
+
+
+#  0.......9|10 11|12......99   read up to 10, and the broker begins at 12
+def test_records_that_were_deleted_before_they_were_read_are_named_while_the_site_is_halted() -> (
+    None
+):
+    gone = overtaken({("t", 0): 10}, {("t", 0): Bounds(12, 100), ("t", 1): Bounds(5, 9)})
+    assert gone == {("t", 0): Bounds(10, 12)}
+    known = Facts(ranges((0, 9)), 10, Bounds(12, 100), overtaken=ranges((10, 11)))
+    assert to_ask(known) == ()
+    verdict = judge(known, (), has_empty_offsets=False)
+    (alarm,) = part_alarms("temperature", PART, known, verdict)
+    assert (alarm.kind, alarm.ranges) == (Kind.LOST, ranges((10, 11)))
+    assert overtaken({("t", 0): 12}, {("t", 0): Bounds(12, 100)}) == {}
 
 
 def test_unrefined_rows_are_replayed_from_bronze() -> None:

@@ -91,6 +91,8 @@ class Facts:
     is_former: bool = False
     # From here on all has to be there, though the broker may have deleted it.
     begins: int | None = None
+    # What the broker deleted before the stream, which is not there yet, has read it.
+    overtaken: Ranges = ()
 
 
 def holes(facts: Facts) -> Ranges:
@@ -103,7 +105,8 @@ def holes(facts: Facts) -> Ranges:
     if not begins:
         return ()
     last = facts.present[-1].last + 1 if facts.present else 0
-    return without(range_between(min(begins), max(last, facts.committed)), facts.present)
+    behind = without(range_between(min(begins), max(last, facts.committed)), facts.present)
+    return (*behind, *facts.overtaken)
 
 
 def to_ask(facts: Facts) -> Ranges:

@@ -49,6 +49,10 @@ class Ends:
     def id_of(self, topic: str) -> str | None:
         return self.topics[topic].id if topic in self.topics else None
 
+    def is_of(self, topic: str, ids: Mapping[str, str]) -> bool:
+        """Whether these offsets are of the topic that has this id now."""
+        return topic in ids and self.id_of(topic) == ids[topic]
+
     def parts(self, site: str) -> dict[Part, int]:
         """The partitions that it reads, each with the next offset that it will read."""
         return {

@@ -67,6 +67,18 @@ def waiting(positions: Offsets, bounds: Mapping[Partition, Bounds]) -> dict[Part
     }
 
 
+def overtaken(positions: Offsets, bounds: Mapping[Partition, Bounds]) -> dict[Partition, Bounds]:
+    """Offsets that the broker deleted before they were read; `positions` are asked for last.
+
+    Asked for before the bounds, they would be those of records that were read, then deleted.
+    """
+    return {
+        part: Bounds(positions[part], held.low)
+        for part, held in bounds.items()
+        if part in positions and positions[part] < held.low
+    }
+
+
 def moved_ends(bounds: Mapping[Partition, Bounds], seen: Offsets) -> dict[Partition, int]:
     """Ends of partitions that have records, and whose end was another when it was last seen."""
     return {
