@@ -1,8 +1,9 @@
 """What one site's trouble costs its neighbours: python -m benchmarks.neighbours [WAITING].
 
-A pipeline of four sites in one job: two are well and send all the time, one lost records that were
-not read yet and is halted, one comes back with so many messages waiting. How fresh the well ones
-are is measured before, and beside them. Runs in the control environment.
+A pipeline of five sites in one job: two are well and send all the time, one loses records that were
+not read yet and is halted, one's topic is deleted and made again, one comes back with so many
+messages waiting. How fresh the well ones are is measured before, and beside them, in one life of
+the job. Runs in the control environment.
 """
 
 from __future__ import annotations
@@ -24,12 +25,14 @@ from deltalake import DeltaTable, QueryBuilder
 from rich.console import Console
 
 from benchmarks.faults.tally import Count
+from benchmarks.faults.verified import verify
 from benchmarks.measure import CommitWatch
 from benchmarks.messages import message
 from millrace.core.columns import Column
+from millrace.core.continuity import ContinuityResult
 from millrace.core.job import plan_ingest
 from millrace.core.layout import Layout
-from millrace.core.provision import wanted_for_site
+from millrace.core.provision import INGEST, Acl, Operation, Resource, wanted_for_site
 from millrace.core.refine import RefineSpec
 from millrace.core.site import LocalBroker, SiteSpec
 from millrace.lake.tables import ensure_bronze
@@ -39,12 +42,15 @@ from tests.integration.ingest_driver import CHECKOUT, START_TIMEOUT_S, IngestDri
 from tests.support import free_ports, wait_until
 
 WELL = ("well-a", "well-b")
-FENCED, BEHIND = "fenced", "behind"
+FENCED, ANEW, BEHIND = "fenced", "anew", "behind"
 PARTITIONS = 4
 RATE = 500
 _TRIGGER_S = 1.0
 _WARM_S, _USUAL_S, _LONGEST_S = 20.0, 60.0, 1_800.0
-_READ_BEFORE = 10
+# To sites that send no more than that: before what happens to them, and after it.
+FEW = 10
+# Of the later ones, which nobody has read.
+GONE = 2
 # Points at which the messages of a file are taken to have come.
 _PER_FILE = 20
 REFINE = RefineSpec(
@@ -73,7 +79,10 @@ class Neighbours:
     behind_for_s: float
     sent: int
     count: Count
-    halted: str
+    halts: dict[str, str]
+    # Which topics the operator heard to be made anew, and what verify says.
+    made_anew: tuple[str, ...]
+    verified: ContinuityResult
 
 
 @dataclass
@@ -108,24 +117,26 @@ class Feed:
 
 
 def measure(site: RunningSite, waiting: int) -> Neighbours:
-    for topic in (*WELL, FENCED, BEHIND):
-        site.add_topic(topic, 1 if topic == FENCED else PARTITIONS)
+    for topic in (*WELL, FENCED, ANEW, BEHIND):
+        site.add_topic(topic, PARTITIONS if topic in (*WELL, BEHIND) else 1)
     driver = _driver(site)
     watch = CommitWatch(Path(driver.job.tables.silver))
+    site.revoke(_right_to_read(BEHIND))
+    _fill(site, waiting)
     try:
         with Feed(Producer({**site.settings("app"), "linger.ms": 5})) as feed:
-            site.produce("app", FENCED, [message(n, 0) for n in range(_READ_BEFORE)])
+            for topic in (FENCED, ANEW):
+                _send_few(site, topic)
             _start(driver)
             usual = _watch(watch, _WARM_S, _USUAL_S)
-            driver.stop()
-            _make_trouble(site, waiting)
-            _start(driver)
             began = time.time()
+            _make_trouble(site, driver)
             _drain(driver, watch, waiting)
-            # A job that has just started is cold, and its sites have what came meanwhile.
-            beside = (began + _WARM_S, time.time())
-        wait_until(lambda: _rows(driver, WELL) >= feed.sent, 120)
-        fenced = driver.site_beat(FENCED)
+            beside = (began, time.time())
+        expected = feed.sent + waiting + 3 * FEW
+        wait_until(lambda: _rows(driver) >= expected, 120, "all rows")
+        beat = driver.beat()
+        verified = verify(driver.job)
         driver.stop()
     finally:
         driver.clean_up()
@@ -134,9 +145,11 @@ def measure(site: RunningSite, waiting: int) -> Neighbours:
         beside=_freshness(watch, *beside),
         waiting=waiting,
         behind_for_s=beside[1] - began,
-        sent=feed.sent + waiting + _READ_BEFORE,
-        count=_count(driver, feed.sent + waiting + _READ_BEFORE),
-        halted=fenced.halted if fenced else "",
+        sent=expected,
+        count=_count(driver, expected),
+        halts=beat.halts if beat else {},
+        made_anew=tuple(one.topic for site in beat.sites for one in site.made_anew) if beat else (),
+        verified=verified,
     )
 
 
@@ -148,7 +161,7 @@ def _driver(site: RunningSite) -> IngestDriver:
         one.model_copy(
             update={"site": name, "topics": (name,), "checkpoint": f"{one.checkpoint}-{name}"}
         )
-        for name in (*WELL, FENCED, BEHIND)
+        for name in (*WELL, FENCED, ANEW, BEHIND)
     )
     ensure_bronze(job.tables.bronze, None)
     return IngestDriver(job.model_copy(update={"inputs": inputs, "trigger_s": _TRIGGER_S}))
@@ -167,12 +180,33 @@ def _watch(watch: CommitWatch, warm_s: float, for_s: float) -> tuple[float, floa
     return begin, begin + for_s
 
 
-def _make_trouble(site: RunningSite, waiting: int) -> None:
-    site.produce("app", FENCED, [message(n, 0) for n in range(_READ_BEFORE)])
-    gone = TopicPartition(FENCED, 0, _READ_BEFORE + 2)
+def _right_to_read(topic: str) -> Acl:
+    return Acl(user=INGEST, operation=Operation.READ, resource=Resource.TOPIC, name=topic)
+
+
+def _send_few(site: RunningSite, topic: str) -> None:
+    site.produce("app", topic, [message(n, 0) for n in range(FEW)])
+
+
+def _make_trouble(site: RunningSite, driver: IngestDriver) -> None:
+    """All of it beneath the running job."""
+    site.revoke(_right_to_read(FENCED))
+    _send_few(site, FENCED)
+    wait_until(lambda: (beat := driver.site_beat(FENCED)) and beat.halted, 120, "not allowed")
     admin = AdminClient(dict(site.admin))
-    for future in admin.delete_records([gone]).values():
+    for future in admin.delete_records([TopicPartition(FENCED, 0, FEW + GONE)]).values():
         future.result(60)
+    admin.delete_topics([ANEW])[ANEW].result(60)
+    wait_until(lambda: ANEW not in admin.list_topics(timeout=10).topics)
+    site.add_topic(ANEW, 1)
+    _send_few(site, ANEW)
+    site.add_topic(FENCED, 1)
+    site.add_topic(BEHIND, PARTITIONS)
+    # What a person does who has put a site right: it is tried again at once.
+    driver.job.inputs[0].secret_file.touch()
+
+
+def _fill(site: RunningSite, waiting: int) -> None:
     tuned = {"linger.ms": 50, "batch.num.messages": 100_000, "compression.type": "lz4"}
     producer = Producer({**site.settings("app"), **tuned})
     for number in range(waiting):
@@ -207,7 +241,6 @@ def _freshness(watch: CommitWatch, begin: float, end: float) -> Freshness:
     found: list[float] = []
     for at, stats in watch.stats:
         first, last = (_moment(stats[bound]["kafka_time"]) for bound in ("minValues", "maxValues"))
-        # A job that starts has a backlog of its own; what was sent since counts.
         if stats["minValues"]["site"] in WELL and begin <= first and at <= end:
             step = (last - first) / _PER_FILE
             found += [(at - first - step * number) * 1000 for number in range(_PER_FILE + 1)]
@@ -221,9 +254,8 @@ def _moment(text: str) -> float:
     return datetime.fromisoformat(text).timestamp()
 
 
-def _rows(driver: IngestDriver, sites: Sequence[str]) -> int:
-    listed = ", ".join(f"'{site}'" for site in sites)
-    return len(_coordinates(driver.job.tables.bronze, f"WHERE site IN ({listed})"))
+def _rows(driver: IngestDriver) -> int:
+    return int(DeltaTable(driver.job.tables.silver).count())
 
 
 def _count(driver: IngestDriver, expected: int) -> Count:
@@ -240,16 +272,16 @@ def _disordered(bronze: str) -> int:
     """Offsets of a partition in a batch that lie before those of an earlier batch."""
     rows = QueryBuilder().register("t", DeltaTable(bronze))
     batches = rows.execute(
-        'SELECT topic, "partition", ingested_at, min("offset"), max("offset") FROM t'
-        ' GROUP BY topic, "partition", ingested_at ORDER BY topic, "partition", ingested_at'
+        'SELECT topic_id, "partition", ingested_at, min("offset"), max("offset") FROM t'
+        ' GROUP BY topic_id, "partition", ingested_at ORDER BY topic_id, "partition", ingested_at'
     )
     spans = [row for b in batches for row in zip(*(c.to_pylist() for c in b.columns), strict=True)]
     return sum(before[4] > after[3] for before, after in pairwise(spans) if before[:2] == after[:2])
 
 
-def _coordinates(table: str, where: str = "") -> list[tuple[str, int, int]]:
+def _coordinates(table: str) -> list[tuple[str, int, int]]:
     rows = QueryBuilder().register("t", DeltaTable(table))
-    batches = rows.execute(f'SELECT topic, "partition", "offset" FROM t {where}')  # noqa: S608
+    batches = rows.execute('SELECT topic_id, "partition", "offset" FROM t')
     return [row for b in batches for row in zip(*(c.to_pylist() for c in b.columns), strict=True)]
 
 
@@ -276,8 +308,9 @@ def describe(found: Neighbours) -> str:
     return (
         f"two well sites, {RATE} messages/s each, trigger {_TRIGGER_S:.0f} s, broker to silver:"
         f" usual p50 {found.usual.p50_ms:.0f} ms, p99 {found.usual.p99_ms:.0f} ms; beside a halted"
-        f" site and one with {found.waiting} messages waiting p50 {found.beside.p50_ms:.0f} ms, p99"
-        f" {found.beside.p99_ms:.0f} ms for the {found.behind_for_s:.0f} s that took; of"
+        f" site, one made anew and one with {found.waiting} messages waiting p50"
+        f" {found.beside.p50_ms:.0f} ms, p99 {found.beside.p99_ms:.0f} ms for the"
+        f" {found.behind_for_s:.0f} s that took; of"
         f" {found.sent} messages {found.count.lost} lost, {found.count.doubled} doubled"
     )
 

@@ -14,6 +14,7 @@ from pydantic import TypeAdapter
 from rich.console import Console
 
 from benchmarks.faults import (
+    anew,
     clocks,
     copies,
     disks,
@@ -35,7 +36,7 @@ from millrace.core.layout import Layout
 CHECKOUT = Path(__file__).parents[2]
 PAGE = CHECKOUT / "docs" / "faults.md"
 KEPT = CHECKOUT / "var" / "faults.json"
-GROUPS = (kills, disks, copies, links, toxins, identities, clocks, hostile, relays, sites)
+GROUPS = (kills, disks, copies, links, toxins, identities, clocks, hostile, relays, sites, anew)
 # As on the page.
 FAULTS = [one for group in GROUPS for one in ALL if one.group == group.__name__]
 

@@ -27,6 +27,11 @@ delivered by then. `silence` is the longest time without any message at the read
 sees` is what the gateway's page said meanwhile. A line is its fault's newest: lines may be of
 several runs. Links, disks and power need root, ext4 and nftables; some links toxiproxy too.
 
+Where a job reads the site, what silver has is counted, and bronze is looked through for coordinates
+that are there twice. Such a line holds only if the operator heard of each thing once, and `verify`
+names all that is gone and nothing else; what was in a topic that is gone is known by the broker's
+own files.
+
 """
 _PAGE_COLUMNS = (
     "fault", "how it is made", "messages", "lost", "doubled", "disordered", "recovery s",
@@ -72,6 +77,8 @@ def _cells(one: Outcome) -> list[str]:
         word = "not possible here" if one.is_impossible else "failed"
         return [one.name, *[""] * 6, f"{word}: {one.problem}"]
     seen = "; ".join(one.seen) or "nothing"
+    if one.problem:
+        seen = f"failed: {one.problem}; {seen}"
     taken = f" (and {one.destroyed} destroyed)" if one.destroyed else ""
     count = one.count
     silence = "" if one.silence_s is None else f"{one.silence_s:.1f}"

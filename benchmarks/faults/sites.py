@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from benchmarks.faults.fault import Fault, Outcome, whole_fault
-from benchmarks.neighbours import Neighbours, measure
+from benchmarks.faults.verified import words
+from benchmarks.neighbours import ANEW, FENCED, FEW, GONE, Neighbours, measure
+from millrace.core.alarms import Kind
+from millrace.core.ranges import count
 
 if TYPE_CHECKING:
     from benchmarks.faults.stand import Arena
@@ -15,8 +19,9 @@ _WAITING = 1_000_000
 
 @whole_fault(
     "one-site-of-several",
-    "a job of four sites, from broker to silver: one lost records before they were read, at one"
-    f" {_WAITING:,} messages wait, two send on",
+    "a job of five sites, from broker to silver, two of which send all the time; beneath it one"
+    f" loses {GONE} of {FEW} records before they were read, one's topic is deleted and made again,"
+    f" and one comes back with {_WAITING:,} messages",
 )
 def one_site_of_several(arena: Arena, asked: Fault) -> Outcome:
     found = measure(arena.shared, _WAITING)
@@ -25,10 +30,28 @@ def one_site_of_several(arena: Arena, asked: Fault) -> Outcome:
         asked.how,
         sent=found.sent,
         count=found.count,
+        destroyed=GONE,
         recovery_s=found.behind_for_s,
-        seen=(f"halted: {found.halted[:60]}..." if found.halted else "no halt", _freshness(found)),
-        problem="" if found.halted else "the site that lost records was not halted",
+        seen=(
+            *(f"{site} halted: {reason[:60]}..." for site, reason in found.halts.items()),
+            *(f"topic made anew: {topic}" for topic in found.made_anew),
+            *words(found.verified),
+            _freshness(found),
+        ),
+        problem="; ".join(_problems(found)),
     )
+
+
+def _problems(found: Neighbours) -> Iterator[str]:
+    """What is not told, or not as it is."""
+    if [*found.halts] != [FENCED]:
+        yield f"halted are {[*found.halts]}"
+    if found.made_anew != (ANEW,):
+        yield f"told as made anew are {found.made_anew}"
+    lost = [one for one in found.verified.alarms if one.kind == Kind.LOST and FENCED in one.subject]
+    named = sum(count(one.ranges) for one in lost)
+    if named != GONE or len(lost) != len(found.verified.alarms):
+        yield f"verify names {named} lost records of {GONE}"
 
 
 def _freshness(found: Neighbours) -> str:

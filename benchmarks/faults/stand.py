@@ -82,7 +82,7 @@ class Arena:
             disk = None
             if fault.broker_disk_mb:
                 disk = self._disk(stack, self._layout.broker(fault.name), fault.broker_disk_mb)
-            site = self._own_site(stack, fault.name) if disk else self.shared
+            site = self.own_site(stack, fault.name) if disk else self.shared
             if fault.gateway_disk_mb:
                 disk = self._disk(stack, folder / "disk", fault.gateway_disk_mb)
             site.add_topic(fault.name, PARTITIONS)
@@ -102,10 +102,10 @@ class Arena:
 
     def _kept(self, name: str) -> RunningSite:
         if name not in self._sites:
-            self._sites[name] = self._own_site(self._stack, name)
+            self._sites[name] = self.own_site(self._stack, name)
         return self._sites[name]
 
-    def _own_site(self, stack: ExitStack, name: str) -> RunningSite:
+    def own_site(self, stack: ExitStack, name: str) -> RunningSite:
         spec = SiteSpec(
             name=name,
             bootstrap=f"127.0.0.1:{free_ports(3)}",

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 FRESH_S = 1.0
+# Messages by key and number.
+Numbered = set[tuple[str, int]]
 
 
 class Message(NamedTuple):
@@ -53,7 +55,7 @@ class Tally:
             self.disordered += 1
         self._last[key] = number
 
-    def missing(self, sent: Mapping[str, int]) -> set[tuple[str, int]]:
+    def missing(self, sent: Mapping[str, int]) -> Numbered:
         """`sent`: how many of each key."""
         return {
             (key, number)

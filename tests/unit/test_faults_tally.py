@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from arro3.core import Array, DataType, Table
+from deltalake import write_deltalake
 
 from benchmarks.faults.load import parse
+from benchmarks.faults.old_logs import numbered
+from benchmarks.faults.tables import doubled_in, in_bronze, in_silver
 from benchmarks.faults.tally import Count, Freshness, Message, Tally
 
 
@@ -50,3 +56,31 @@ def test_what_is_not_of_the_load_is_passed_over(value: bytes | None) -> None:
 
 def test_a_message_of_the_load_is_read_as_it_was_made() -> None:
     assert parse(b'{"id":"d1k0","n":17,"t":5.2500}') == Message("d1k0", 17, 5.25)
+
+
+def test_a_deleted_topics_messages_are_read_from_what_kafka_says_of_its_files() -> None:
+    dumped = [
+        b"Log starting offset: 0",
+        b"baseOffset: 0 lastOffset: 1 count: 2 payload: none",
+        b'| offset: 0 keySize: 4 headerKeys: [] key: d0k1 payload: {"id":"d0k1","n":7,"t":1.5}',
+        b'| offset: 1 keySize: 4 headerKeys: [] key: x payload: {"id":"another","n":8}',
+    ]
+    assert set(numbered(dumped)) == {("d0k1", 7)}
+
+
+def test_what_a_table_lacks_has_twice_or_out_of_order_is_found(tmp_path: Path) -> None:
+    """Rows of two batches: the second has a message that came before, and the place of another."""
+    numbers, offsets, batches = [0, 2, 1, 2], [0, 1, 2, 1], [1, 1, 2, 2]
+    columns = {
+        "id": Array(["d0k0"] * 4, DataType.string()),
+        "n": Array(numbers, DataType.int64()),
+        "value": Array([b'{"id":"d0k0","n":%d,"t":1.5}' % n for n in numbers], DataType.binary()),
+        "topic_id": Array(["a"] * 4, DataType.string()),
+        "partition": Array([0] * 4, DataType.int32()),
+        "offset": Array(offsets, DataType.int64()),
+        "ingested_at": Array(batches, DataType.int64()),
+    }
+    write_deltalake(str(tmp_path), Table.from_pydict(columns))
+    assert in_silver(str(tmp_path)).judge({"d0k0": 4}) == Count(lost=1, doubled=1, disordered=1)
+    assert in_bronze(str(tmp_path)) == {("d0k0", 0), ("d0k0", 1), ("d0k0", 2)}
+    assert doubled_in(str(tmp_path)) == Count(lost=0, doubled=1, disordered=0)

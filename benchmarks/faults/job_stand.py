@@ -1,0 +1,165 @@
+"""Devices, a gateway, a site's broker and a job from it to silver, whose topic is made anew."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from confluent_kafka.admin import AdminClient
+
+from benchmarks.faults.fault import Fault
+from benchmarks.faults.hearing import Hearing
+from benchmarks.faults.load import Load
+from benchmarks.faults.old_logs import await_deleted, messages_in
+from benchmarks.faults.operator import TOKEN
+from benchmarks.faults.tally import Numbered
+from millrace.core.columns import Column
+from millrace.core.event import Kind
+from millrace.core.job import plan_ingest
+from millrace.core.pipeline import Supervise
+from millrace.core.refine import RefineSpec
+from millrace.edge.device import Address, device_tls
+from millrace.lake.tables import ensure_bronze
+from millrace.local.broker import prepare_broker
+from tests.integration.conftest import TEMPERATURE, RunningSite
+from tests.integration.gateways import LINES, RunningGateway
+from tests.integration.ingest_driver import START_TIMEOUT_S, IngestDriver
+from tests.support import wait_until
+
+PARTITIONS = 3
+REFINE = RefineSpec(
+    format="json",
+    columns=(
+        Column(name="id", type="string", path=("id",), required=True),
+        Column(name="n", type="bigint", path=("n",), required=True),
+    ),
+)
+
+
+@dataclass
+class JobStand:
+    name: str
+    site: RunningSite
+    gateway: RunningGateway
+    load: Load
+    driver: IngestDriver
+    hearing: Hearing
+    # What topics had that are gone, as their files say.
+    in_the_old: Numbered = field(default_factory=set)
+    made_anew: int = 0
+    restarts: int = 0
+    notes: list[str] = field(default_factory=list)
+    _gone: list[Path] = field(default_factory=list)
+
+    @property
+    def _data(self) -> Path:
+        return self.site.layout.broker(self.site.spec.name) / "data"
+
+    def pass_s(self, duration_s: float) -> None:
+        """The load goes on, and the fault too."""
+        time.sleep(duration_s)
+
+    def look(self) -> dict[str, Any]:
+        """What the gateway says of itself."""
+        with self.gateway.http(TOKEN, self.gateway.port + 1) as client:
+            found: dict[str, Any] = client.get("/status").json()
+            return found
+
+    @property
+    def waits_in_gateway(self) -> int:
+        (gateway_input,) = self.look()["inputs"]
+        return int(gateway_input["waiting"])
+
+    @property
+    def waits_at_broker(self) -> int | None:
+        """None before the job's first heartbeat."""
+        self.keep_job()
+        beat = self.driver.beat()
+        return sum(site.lag_records for site in beat.sites) if beat else None
+
+    def start_job(self) -> None:
+        self.driver.start()
+        wait_until(self.driver.is_running, START_TIMEOUT_S, "the job running")
+
+    def has_read(self) -> bool:
+        return self.driver.checkpoint.last_commit() >= 0
+
+    def keep_job(self) -> None:
+        """What supervision does with a job that ended."""
+        process = self.driver.process
+        if process is not None and process.poll() is not None:
+            self.restarts += 1
+            if self.restarts > Supervise().restarts_per_hour:
+                raise AssertionError(f"the job ended {self.restarts} times: {self.driver.beat()}")
+            self.driver.start()
+
+    def reads_again(self) -> bool:
+        """The job has told of each topic that was made anew, and has records of the newest."""
+        self.keep_job()
+        beat = self.driver.beat()
+        read = sum(part.position for site in beat.sites for part in site.partitions) if beat else 0
+        return self.hearing.told()[Kind.TOPIC_ANEW] >= self.made_anew and read > 0
+
+    def make_topic_anew(self) -> None:
+        admin = AdminClient(dict(self.site.admin))
+        admin.delete_topics([self.name])[self.name].result(15)
+        wait_until(lambda: self.name not in admin.list_topics(timeout=10).topics)
+        folders = await_deleted(self._data, self.name, PARTITIONS, self._gone)
+        self._gone += folders
+        self._keep_old(folders)
+        self.site.add_topic(self.name, PARTITIONS)
+        self.made_anew += 1
+
+    def reinstall_site(self) -> None:
+        """Of the broker, which does not run, nothing is left but its place and its passwords."""
+        self._keep_old([self._data / f"{self.name}-{number}" for number in range(PARTITIONS)])
+        shutil.rmtree(self._data)
+        prepare_broker(self.site.spec, self.site.layout)
+        self.site.come_back()
+        self.site.add_topic(self.name, PARTITIONS)
+        self.made_anew += 1
+
+    def _keep_old(self, folders: list[Path]) -> None:
+        self.in_the_old |= messages_in(self.site.layout, folders)
+
+
+@contextmanager
+def job_stand(site: RunningSite, asked: Fault) -> Iterator[JobStand]:
+    with ExitStack() as stack:
+        site.add_topic(asked.name, PARTITIONS)
+        gateway = _gateway(site, asked)
+        gateway.start()
+        stack.callback(lambda: gateway.stop(signal.SIGKILL))
+        driver = _driver(site, asked.name)
+        stack.callback(driver.clean_up)
+        hearing = Hearing(driver)
+        tls = device_tls(str(site.layout.ca), str(gateway.device))
+        load = Load(Address("127.0.0.1", gateway.port, tls))
+        stand = JobStand(asked.name, site, gateway, load, driver, hearing)
+        stand.start_job()
+        hearing.start()
+        stack.callback(hearing.end)
+        yield stand
+
+
+def _gateway(site: RunningSite, asked: Fault) -> RunningGateway:
+    folder = site.layout.home / "gateways" / asked.name
+    folder.mkdir(parents=True)
+    token = folder / "token"
+    token.write_text(TOKEN)
+    token.chmod(0o600)
+    one = {**LINES, "topic": asked.name, **asked.settings}
+    return RunningGateway(site, folder, [one], {"status": {"token": str(token)}})
+
+
+def _driver(site: RunningSite, name: str) -> IngestDriver:
+    pipeline = TEMPERATURE.model_copy(update={"name": name, "topics": (name,), "table": name})
+    job = plan_ingest(pipeline, [site.spec], site.layout, REFINE)
+    ensure_bronze(job.tables.bronze)
+    return IngestDriver(job.model_copy(update={"trigger_s": 0.5}))
