@@ -49,7 +49,7 @@ def plan_once(table: Path) -> dict[str, object]:
     before_mb, started = _peak_mb(), time.monotonic()
     settings = MaintenanceSettings()
     # The files are in the log alone, so nothing is found to vacuum; the folder is looked through.
-    log = read_log(DeltaTable(table), FolderObjects(table), settings.vacuum_after)
+    log = read_log(DeltaTable(table), FolderObjects(table), settings.vacuum_after, _now())
     plan = plan_table("bronze", str(table), log, timedelta(days=30), _now(), settings)
     seconds = time.monotonic() - started
     return {

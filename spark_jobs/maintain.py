@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 import time
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 
 from delta.tables import DeltaTable
 from py4j.protocol import Py4JJavaError
@@ -60,11 +60,11 @@ class Table:
     def _apply(self, action: Action) -> Gain:
         match action:
             case Expire():
-                return self._expire(action.before)
+                return self._expire(action)
             case Compact():
                 return self._compact(action)
             case Vacuum():
-                return self._vacuum(action.hours)
+                return self._vacuum(action.before)
             case Checkpoint():
                 return self._checkpoint()
 
@@ -89,16 +89,23 @@ class Table:
             bytes_after=size_bytes,
         )
 
-    def _expire(self, before: date) -> Gain:
+    def _expire(self, action: Expire) -> Gain:
+        """Rows that came into these days since the plan are younger than it knew."""
+        days = ", ".join(f"DATE'{day}'" for day in action.days)
+        rows = self.spark.read.format("delta").load(self.path)
+        if len(rows.where(f"day IN ({days})").inputFiles()) != action.files:
+            return Gain(left=_CHANGED)
         version = self._version()
-        self.spark.sql(f"DELETE FROM delta.`{self.path}` WHERE day < DATE'{before}'")  # noqa: S608 - a date
+        self.spark.sql(f"DELETE FROM delta.`{self.path}` WHERE day IN ({days})")  # noqa: S608 - dates
         metrics = self._metrics("DELETE", version)
         return Gain(
             files_before=metrics.get("numRemovedFiles", 0),
             bytes_before=metrics.get("numRemovedBytes", 0),
         )
 
-    def _vacuum(self, hours: int) -> Gain:
+    def _vacuum(self, before: datetime) -> Gain:
+        """Delta counts from this machine's clock."""
+        hours = max(0, -((before - datetime.now(UTC)) // timedelta(hours=1)))
         version = self._version()
         self.spark.sql(f"VACUUM delta.`{self.path}` RETAIN {hours} HOURS")
         found = self._metrics("VACUUM START", version)

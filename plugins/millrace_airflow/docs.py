@@ -42,6 +42,10 @@ Each hour; safe beside the running job. A task with nothing to do is skipped.
 | compact | makes few large files of many small ones |
 | vacuum | deletes files that no version of the last week needs, and sums up the log |
 
+Days go at the pace at which days pass. Where more are old at once (a clock that is ahead, a
+shorter `keep`, a stack that was down for days), *retention* holds the rest back and raises an
+incident: look at the plan, then *Trigger* with *Drop the days held back*.
+
 By hand: `millrace maintain {spec.name} --plan`.
 """
 

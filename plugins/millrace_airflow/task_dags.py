@@ -8,6 +8,7 @@ from typing import Any
 from airflow.sdk import DAG, Asset, AssetWatcher, Param
 
 from millrace.core.layout import Layout
+from millrace.core.maintenance.plan import EXPIRE
 from millrace.core.pipeline import PipelineSpec
 from millrace.core.schedule import hourly, nightly
 from millrace_airflow import docs
@@ -41,13 +42,21 @@ def maintain_dag(spec: PipelineSpec) -> DAG:
         description=f"Compacts and cleans the tables of {spec.name}",
         doc_md=docs.maintain_doc(spec),
         schedule=CronTriggerTimetable(hourly(spec.name), timezone="UTC"),
+        params={
+            "drop_held": Param(
+                default=False,
+                type="boolean",
+                title="Drop the days held back",
+                description="More days at once than a run drops unasked: see the plan's log.",
+            )
+        },
         tags={"maintain", spec.name},
         default_args=_PATIENCE,
         **_COMMON,
     ) as dag:
         before: Any = PlanMaintenanceOperator(task_id="plan", pipeline=spec.name)
         for name, kinds in (
-            ("retention", ["expire"]),
+            ("retention", [EXPIRE]),
             ("compact", ["compact"]),
             ("vacuum", ["vacuum", "checkpoint"]),
         ):

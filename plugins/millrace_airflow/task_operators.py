@@ -10,8 +10,8 @@ from typing import Any
 from airflow.sdk import Asset, BaseOperatorLink, Context
 
 from millrace.core.event_sources import of_verdict
-from millrace.core.maintenance.lines import plan_lines, result_lines
-from millrace.core.maintenance.plan import TablePlan
+from millrace.core.maintenance.lines import held_lines, plan_lines, result_lines
+from millrace.core.maintenance.plan import EXPIRE, TablePlan
 from millrace.core.pipeline import PipelineSpec
 from millrace.core.quality.task import QualityResult
 from millrace.settings import layout_here
@@ -58,14 +58,15 @@ class PlanMaintenanceOperator(TaskOperator):
 
     def execute(self, context: Context) -> dict[str, int]:
         with said_plainly():
-            plans = self.plans(self.spec_with_table("bronze"))
+            plans = self.plans(self.spec_with_table("bronze"), context)
         self.say_all(plan_lines(plans))
         return {plan.layer: len(plan.actions) for plan in plans}
 
-    def plans(self, pipeline: PipelineSpec) -> list[TablePlan]:
+    def plans(self, pipeline: PipelineSpec, context: Context) -> list[TablePlan]:
         from millrace.tasks.maintain import make_plans
 
-        return make_plans(self.layout, pipeline, None, datetime.now(UTC))
+        agreed = bool(context["params"].get("drop_held"))
+        return make_plans(self.layout, pipeline, None, datetime.now(UTC), agreed=agreed)
 
 
 class MaintainOperator(PlanMaintenanceOperator):
@@ -80,16 +81,18 @@ class MaintainOperator(PlanMaintenanceOperator):
 
         with said_plainly():
             pipeline = self.spec_with_table("bronze")
-            plans = [self._mine(plan) for plan in self.plans(pipeline)]
-            if not any(plan.actions for plan in plans):
-                raise AirflowSkipException(f"nothing to do: {', '.join(self.kinds)}")
+            plans = [self._mine(plan) for plan in self.plans(pipeline, context)]
             result = maintain(self.layout, pipeline, plans, self.say)
+        self.say_all(held_lines(plans, self.pipeline))
+        if not result.done:
+            raise AirflowSkipException(f"nothing to do: {', '.join(self.kinds)}")
         self.say_all(result_lines(result))
         return dict(Counter(done.layer for done in result.done))
 
     def _mine(self, plan: TablePlan) -> TablePlan:
         mine = tuple(action for action in plan.actions if action.kind in self.kinds)
-        return plan.model_copy(update={"actions": mine})
+        expiry = {} if EXPIRE in self.kinds else {"held": None, "is_news": False, "passed": None}
+        return plan.model_copy(update={"actions": mine, **expiry})
 
 
 class ResultPage(BaseOperatorLink):

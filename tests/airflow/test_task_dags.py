@@ -43,6 +43,7 @@ def test_maintenance_is_planned_before_it_is_done(layout: Layout) -> None:
         "vacuum": set(),
     }
     assert {task.pool for task in dag.tasks} == {POOL}
+    assert dag.params["drop_held"] is False
 
 
 def test_a_pipeline_without_columns_has_nothing_to_judge_or_to_make_anew(layout: Layout) -> None:

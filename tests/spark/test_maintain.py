@@ -12,7 +12,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from millrace.core.maintenance.plan import Bin, Checkpoint, Compact, Expire
+from millrace.core.maintenance.plan import Bin, Checkpoint, Compact, Expire, Vacuum
 from spark_jobs.append import Batch, append_once
 from spark_jobs.maintain import Table
 from tests.support import wait_until
@@ -69,13 +69,38 @@ def test_files_that_others_removed_meanwhile_are_left_to_the_next_run(table: Tab
 def test_days_that_go_leave_neither_rows_nor_change_files(table: Table) -> None:
     append(table, 0)
     append(table, 1, DAY + timedelta(days=1))
-    gain = table.apply(
-        Expire(before=DAY + timedelta(days=1), why="", days=1, files=1, size_bytes=1)
-    )
+    gain = table.apply(Expire(days=(DAY,), why="", files=1, size_bytes=1))
     assert (gain.files_before, gain.files_after) == (1, 0)
     assert gain.bytes_before > 0
     assert offsets(table) == [1]
     assert not (Path(table.path) / "_change_data").exists()
+
+
+def test_a_day_that_got_rows_since_the_plan_stays(table: Table) -> None:
+    append(table, 0)
+    planned = Expire(days=(DAY,), why="", files=1, size_bytes=1)
+    append(table, 1)
+    assert "next run" in table.apply(planned).left
+    assert sorted(offsets(table)) == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("before_days", "goes"),
+    [(8, True), (365, False)],
+    ids=["the clocks agree", "the table's own time is a year behind this machine's"],
+)
+def test_a_vacuum_takes_what_is_older_than_the_plan_says(
+    table: Table, before_days: int, goes: bool
+) -> None:
+    append(table, 0)
+    stray = Path(table.path) / f"day={DAY}" / "stray.parquet"
+    stray.write_bytes(b"of a batch that is under way")
+    now = datetime.now(UTC)
+    written = (now - timedelta(days=9)).timestamp()
+    os.utime(stray, (written, written))
+    table.apply(Vacuum(why="a test", before=now - timedelta(days=before_days), files=1))
+    assert stray.exists() != goes
+    assert offsets(table) == [0]
 
 
 def test_a_stream_of_the_table_does_not_see_compaction(table: Table, tmp_path: Path) -> None:
@@ -100,7 +125,7 @@ def test_a_stream_of_the_table_does_not_see_compaction(table: Table, tmp_path: P
     table.apply(compact_all(table))
     append(table, 3)
     assert new_rows() == 1
-    table.apply(Expire(before=DAY + timedelta(days=1), why="", days=1, files=2, size_bytes=1))
+    table.apply(Expire(days=(DAY,), why="", files=2, size_bytes=1))
     with pytest.raises(PySparkException, match="DELTA_SOURCE_IGNORE_DELETE"):
         new_rows()
     assert new_rows(skipChangeCommits="true") == 0

@@ -6,16 +6,20 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from arro3.core import Array, DataType, Table
 from deltalake import DeltaTable, write_deltalake
 
 from millrace.core.maintenance.log import TableLog
+from millrace.core.maintenance.retention import Passed, unneeded_before
 from millrace.lake.follow import read_new_rows
 from millrace.lake.table_log import read_log
 from millrace.lake.tables import ensure_bronze
 from millrace.state.objects import FolderObjects
+from millrace.state.passed_file import PassedFile
+from tests.unit.tables_of_days import rows_of
 
 DAY = date(2026, 1, 1)
+# Whole hours are counted, and the newest file is a moment old.
+AT_ONCE = timedelta(hours=-1)
 
 
 @pytest.fixture
@@ -24,20 +28,14 @@ def table(tmp_path: Path) -> Path:
     return tmp_path / "t"
 
 
-def add(table: Path, day: date, *times: datetime) -> None:
+def add(table: Path, day: date, *times: datetime, came: datetime | None = None) -> None:
     """One file with a row for each time."""
-    epoch = date(1970, 1, 1)
-    micros = [int(time.timestamp() * 1_000_000) for time in times]
-    columns = {
-        "offset": Array(list(range(len(times))), DataType.int64()),
-        "kafka_time": Array(micros, DataType.int64()).cast(DataType.timestamp("us", tz="UTC")),
-        "day": Array([(day - epoch).days] * len(times), DataType.int32()).cast(DataType.date32()),
-    }
-    write_deltalake(table, Table.from_pydict(columns), mode="append", schema_mode="merge")
+    rows = rows_of(day, *times, came=came)
+    write_deltalake(table, rows, mode="append", schema_mode="merge")
 
 
 def log_of(table: Path, vacuum_after: timedelta = timedelta(days=7)) -> TableLog:
-    return read_log(DeltaTable(table), FolderObjects(table), vacuum_after)
+    return read_log(DeltaTable(table), FolderObjects(table), vacuum_after, datetime.now(UTC))
 
 
 def test_files_stand_under_their_day_with_the_time_of_their_oldest_row(table: Path) -> None:
@@ -69,11 +67,52 @@ def test_what_was_removed_long_ago_is_unneeded(table: Path) -> None:
     )
     add(table, DAY, datetime(2026, 1, 1, tzinfo=UTC))
     DeltaTable(table).delete("day = '2026-01-01'")
+    assert log_of(table, AT_ONCE).unneeded_files == 0, "no row says what time it is"
+    add(table, DAY + timedelta(days=1), datetime(2026, 1, 2, tzinfo=UTC))
     assert log_of(table).unneeded_files == 0
-    assert log_of(table, timedelta(0)).unneeded_files == 1
-    for file in table.glob("day=*/*.parquet"):
+    assert log_of(table, AT_ONCE).unneeded_files == 1
+    for file in table.glob(f"day={DAY}/*.parquet"):
         file.unlink()
-    assert log_of(table, timedelta(0)).unneeded_files == 0
+    assert log_of(table, AT_ONCE).unneeded_files == 0
+
+
+def test_a_clock_that_is_ahead_finds_nothing_unneeded(table: Path) -> None:
+    """The folder is on this machine; what it says of its files' times is right."""
+    add(table, DAY, datetime(2026, 1, 1, tzinfo=UTC))
+    add(table, DAY + timedelta(days=1), datetime(2026, 1, 2, tzinfo=UTC))
+    DeltaTable(table).delete("day = '2026-01-01'")
+    ahead = datetime.now(UTC) + timedelta(days=365)
+    after = timedelta(days=7)
+    log = read_log(DeltaTable(table), FolderObjects(table), after, ahead)
+    allowed = unneeded_before(log, ahead, after)
+    assert allowed
+    assert allowed <= datetime.now(UTC) - after
+    # As if the clock that delta-rs asks were ahead too.
+    assert log.unneeded_files == 0
+
+
+def test_rows_say_when_they_came_where_there_are_statistics(table: Path) -> None:
+    came = datetime(2026, 1, 3, 4, 5, 6, tzinfo=UTC)
+    add(table, DAY, datetime(2026, 1, 1, tzinfo=UTC), came=came)
+    (file,) = log_of(table).days[DAY]
+    assert file.came_ms == int(came.timestamp() * 1_000)
+    add(table, DAY + timedelta(days=1), datetime(2026, 1, 2, tzinfo=UTC))
+    (file,) = log_of(table).days[DAY + timedelta(days=1)]
+    assert file.came_ms == file.written_ms
+
+
+def test_how_far_days_were_let_go_is_kept_beside_the_table(table: Path) -> None:
+    kept = PassedFile(FolderObjects(table))
+    assert kept.read() is None
+    passed = Passed(on=DAY, began=DAY, now=DAY + timedelta(days=1), asked=True)
+    kept.put(passed)
+    assert kept.read() == passed
+    add(table, DAY, datetime(2026, 1, 1, tzinfo=UTC))
+    add(table, DAY + timedelta(days=1), datetime(2026, 1, 2, tzinfo=UTC))
+    DeltaTable(table).vacuum(0, dry_run=False, enforce_retention_duration=False, full=True)
+    assert kept.read() == passed
+    (table / "_retention.json").write_text("{")
+    assert kept.read() is None
 
 
 def test_days_that_go_are_not_followed_as_new_rows(table: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from millrace.cli.output import Json, print_json, print_line, show_progress
-from millrace.core.maintenance.lines import plan_lines, result_lines
+from millrace.core.maintenance.lines import held_lines, plan_lines, result_lines
 from millrace.core.maintenance.plan import TablePlan
 from millrace.core.maintenance.task import MaintainResult
 from millrace.settings import layout_here
@@ -30,21 +30,30 @@ def maintain(
     plan_only: Annotated[
         bool, typer.Option("--plan", help="Only say what would be done; starts no engine.")
     ] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Also drop the days that a plan holds back.")
+    ] = False,
     layer: Annotated[Layer | None, typer.Option(help="This table alone.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Compact small files, drop days that are older than `keep`, and clean up, beside the job."""
+    """Compact small files, drop days that are older than `keep`, and clean up, beside the job.
+
+    Days go at the pace at which days pass. Where more are old at once (a clock that is ahead, a
+    shorter `keep`, a stack that was down for days), the rest is held back, and goes with --yes.
+    """
     layout = layout_here()
     pipeline = find_pipeline(layout, name)
-    plans = make_plans(layout, pipeline, layer, datetime.now(UTC))
+    plans = make_plans(layout, pipeline, layer, datetime.now(UTC), agreed=yes)
     if plan_only:
         _show(as_json, {"plans": [_brief(plan) for plan in plans]}, plan_lines(plans))
         return
     result = run(layout, pipeline, plans, show_progress)
-    _show(as_json, _brief(result), result_lines(result))
+    held = [plan for plan in plans if plan.held]
+    value = {**_brief(result), "held": [_brief(plan) for plan in held]}
+    _show(as_json, value, [*result_lines(result), *held_lines(held, name)])
 
 
-def _brief(model: TablePlan | MaintainResult) -> object:
+def _brief(model: TablePlan | MaintainResult) -> dict[str, object]:
     """Without the names of what may be a hundred thousand files."""
     bins = {"bins": {"__all__": {"paths"}}}
     if isinstance(model, TablePlan):

@@ -29,6 +29,7 @@ class Kind(StrEnum):
     RELAY_HALTED = "relay halted"
     RELAY_RENEWED = "relay topic anew"
     TOPIC_ANEW = "topic made anew"
+    DAYS_HELD = "days held back"
     # Of a kind of its own, or it would hide what is real in its page.
     TRIAL = "trial"
 

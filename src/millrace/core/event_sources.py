@@ -12,6 +12,7 @@ from millrace.core.coordinates import Part
 from millrace.core.duration import format_duration
 from millrace.core.event import Event, Gap, Kind, make_event
 from millrace.core.journal import Journal, Note
+from millrace.core.maintenance.plan import TablePlan
 from millrace.core.pipeline import Supervise
 from millrace.core.quality.task import QualityResult
 from millrace.core.ranges import hull
@@ -119,6 +120,18 @@ def of_verdict(result: QualityResult) -> Event | None:
         f" the worst failure is {result.worst}: {result.failures}"
     )
     return make_event(Kind.QUALITY_FAILED, result.pipeline, result.checked_at, text)
+
+
+def of_held(pipeline: str, plans: Iterable[TablePlan], at: datetime) -> tuple[Event, ...]:
+    """One for all tables of a pipeline: one person answers for them, with one form."""
+    held = [f"{plan.layer} ({plan.held.span})" for plan in plans if plan.held and plan.is_news]
+    if not held:
+        return ()
+    text = (
+        f"by this clock ({at:%Y-%m-%d %H:%M} UTC) and `keep` more days are old at once than a run"
+        f" drops without a question; they stay until somebody says yes: {', '.join(held)}"
+    )
+    return (make_event(Kind.DAYS_HELD, pipeline, at, text),)
 
 
 def of_alarms(

@@ -113,6 +113,21 @@ def _renewed(_incident: Incident) -> Iterator[Step]:
     )
 
 
+def _held(incident: Incident) -> Iterator[Step]:
+    name = incident.pipeline
+    yield Step(
+        text="Look whether the clocks of this machine, of the job's and of the brokers are right,"
+        " and `keep` in the pipeline's file. A stack that was down for days, or a shorter `keep`,"
+        " explains it too",
+        command=f"millrace maintain {name} --plan",
+    )
+    yield Step(
+        text="If these days may go: trigger the DAG with 'Drop the days held back', or type",
+        path=f"/dags/maintain.{name}",
+        command=f"millrace maintain {name} --yes",
+    )
+
+
 def _trial(_incident: Incident) -> Iterator[Step]:
     yield Step(text="Nothing is wrong: somebody tried whether this reaches you")
 
@@ -127,5 +142,6 @@ _STEPS: dict[Kind, Callable[[Incident], Iterator[Step]]] = {
     Kind.RELAY_HALTED: _halted,
     Kind.RELAY_RENEWED: _renewed,
     Kind.TOPIC_ANEW: _made_anew,
+    Kind.DAYS_HELD: _held,
     Kind.TRIAL: _trial,
 }

@@ -4,46 +4,54 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 
 from deltalake import DeltaTable
 
 from millrace.core.maintenance.log import DataFile, TableLog
+from millrace.core.maintenance.retention import unneeded_before
 from millrace.state.objects import Objects
 
-_COLUMNS = ("partition.day", "path", "size_bytes", "modification_time", "min.kafka_time")
+_COLUMNS = ("partition.day", "path", "size_bytes", "modification_time")
+_FIRST, _CAME = "min.kafka_time", "max.ingested_at"
 
 
-def read_log(table: DeltaTable, files: Objects, vacuum_after: timedelta) -> TableLog:
+def read_log(table: DeltaTable, files: Objects, vacuum_after: timedelta, now: datetime) -> TableLog:
     """`files` are those of the table's folder."""
-    return TableLog(
-        version=table.version(),
-        checkpoint=_checkpoint(files),
-        days=_days(table),
-        unneeded_files=_count_unneeded(table, files, vacuum_after),
-    )
+    log = TableLog(version=table.version(), checkpoint=_checkpoint(files), days=_days(table))
+    before = unneeded_before(log, now, vacuum_after)
+    if before is None:
+        return log
+    return replace(log, unneeded_files=_count_unneeded(table, files, now - before))
 
 
 def _days(table: DeltaTable) -> dict[date, list[DataFile]]:
     days: dict[date, list[DataFile]] = defaultdict(list)
     actions = table.get_add_actions(flatten=True)
-    known = [name for name in _COLUMNS if name in actions.column_names]
-    for batch in actions.select(known).to_batches():
-        columns = (batch.column(name).to_pylist() for name in known)
-        for day, path, size_bytes, written_ms, *first in zip(*columns, strict=True):
-            first_ms = _first_ms(first, written_ms)
-            days[day].append(DataFile(path, size_bytes, written_ms, first_ms))
+    for batch in actions.to_batches():
+        known = (batch.column(name).to_pylist() for name in _COLUMNS)
+        # A table whose files have no statistics has no such column.
+        bounds = (
+            batch.column(name).to_pylist()
+            if name in actions.column_names
+            else [None] * batch.num_rows
+            for name in (_FIRST, _CAME)
+        )
+        for day, path, size_bytes, written_ms, first, came in zip(*known, *bounds, strict=True):
+            times = _ms(first, written_ms), _ms(came, written_ms)
+            days[day].append(DataFile(path, size_bytes, written_ms, *times))
     return days
 
 
-def _first_ms(first: list[datetime | None], written_ms: int) -> int:
-    """A file without statistics is as old as its writing."""
-    return int(first[0].timestamp() * 1_000) if first and first[0] else written_ms
+def _ms(bound: datetime | None, written_ms: int) -> int:
+    """Without statistics a file's rows are as old as its writing."""
+    return int(bound.timestamp() * 1_000) if bound else written_ms
 
 
-def _count_unneeded(table: DeltaTable, files: Objects, after: timedelta) -> int:
+def _count_unneeded(table: DeltaTable, files: Objects, older_than: timedelta) -> int:
     """At most so many. What a vacuum took is named on while the log remembers its removal."""
-    hours = -(-int(after.total_seconds()) // 3_600)
+    hours = max(0, -(-older_than // timedelta(hours=1)))
     found = table.vacuum(hours, dry_run=True, full=True)
     return len(found) if any(files.modified_at(path) for path in found) else 0
 

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from millrace.core.maintenance.plan import Action, Checkpoint, Compact, Expire, TablePlan, Vacuum
+from millrace.core.maintenance.plan import (
+    Action,
+    Checkpoint,
+    Compact,
+    Days,
+    Expire,
+    TablePlan,
+    Vacuum,
+)
 from millrace.core.maintenance.settings import MB
 from millrace.core.maintenance.task import Done, MaintainResult
 
@@ -15,7 +23,9 @@ def plan_lines(plans: Iterable[TablePlan]) -> list[str]:
     rows: list[Row] = [("LAYER", "ACTION", "WHAT", "FILES", "MB", "WHY")]
     for plan in plans:
         rows += [(plan.layer, *_planned(action), action.why) for action in plan.actions]
-        if not plan.actions:
+        if plan.held:
+            rows.append((plan.layer, "held back", *_days(plan.held), plan.held.why))
+        elif not plan.actions:
             rows.append(_nothing(plan))
     return _aligned(rows)
 
@@ -25,6 +35,14 @@ def result_lines(result: MaintainResult) -> list[str]:
         return ["nothing to do"]
     head = ("LAYER", "ACTION", "WHAT", "FILES", "MB", "SECONDS", "LEFT")
     return _aligned([head, *map(_done, result.done)])
+
+
+def held_lines(plans: Iterable[TablePlan], pipeline: str) -> list[str]:
+    held = [f"{plan.layer}: {plan.held.span}" for plan in plans if plan.held]
+    if not held:
+        return []
+    way = f"look at the clocks and `keep`; 'millrace maintain {pipeline} --yes' drops them"
+    return [f"held back: {', '.join(held)}", way]
 
 
 def _nothing(plan: TablePlan) -> Row:
@@ -39,12 +57,15 @@ def _planned(action: Action) -> Row:
             files = f"{action.files} -> {len(action.bins)}"
             return action.kind, f"day {action.day}", files, _mb(action.size_bytes)
         case Expire():
-            days = f"{action.days} days before {action.before}"
-            return action.kind, days, f"{action.files} -> 0", _mb(action.size_bytes)
+            return action.kind, *_days(action)
         case Vacuum():
             return action.kind, "unneeded files", f"{action.files} -> 0", "-"
         case Checkpoint():
             return action.kind, f"{action.commits} commits", "-", "-"
+
+
+def _days(days: Days) -> tuple[str, str, str]:
+    return days.span, f"{days.files} -> 0", _mb(days.size_bytes)
 
 
 def _done(done: Done) -> Row:

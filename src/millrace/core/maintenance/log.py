@@ -14,6 +14,8 @@ class DataFile(NamedTuple):
     written_ms: int
     # When its oldest row came to the broker.
     first_ms: int
+    # When its newest row came into the table.
+    came_ms: int
 
 
 @dataclass(frozen=True)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta
-from typing import Annotated, Literal
+from collections.abc import Container
+from datetime import date, datetime, timedelta
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from millrace.core.duration import format_duration
 from millrace.core.maintenance.log import DataFile, TableLog
 from millrace.core.maintenance.packing import is_closed, pack_day
+from millrace.core.maintenance.retention import Passed, is_news, judge_days, unneeded_before
 from millrace.core.maintenance.settings import MaintenanceSettings
 from millrace.core.model import Frozen
+
+EXPIRE: Literal["expire"] = "expire"
+_HELD = "more days at once than a run drops unasked: look at the clocks and `keep`, then say yes"
 
 
 class Bin(Frozen):
@@ -36,21 +41,33 @@ class Compact(Frozen):
         return sum(one.size_bytes for one in self.bins)
 
 
-class Expire(Frozen):
-    """Delete whole days: all before this one."""
+class Days(Frozen):
+    """Whole days of a table."""
 
-    kind: Literal["expire"] = "expire"
-    before: date
-    why: str
-    days: int
+    days: tuple[date, ...]
     files: int
     size_bytes: int
+    why: str
+
+    @property
+    def span(self) -> str:
+        """For people."""
+        count = "1 day" if len(self.days) == 1 else f"{len(self.days)} days"
+        return f"{count}, {self.days[0]} to {self.days[-1]}"
+
+
+class Expire(Days):
+    """Delete these days."""
+
+    kind: Literal["expire"] = "expire"
 
 
 class Vacuum(Frozen):
+    """Delete files that no version names and that are older than a moment."""
+
     kind: Literal["vacuum"] = "vacuum"
     why: str
-    hours: int
+    before: datetime
     files: int
 
 
@@ -71,6 +88,12 @@ class TablePlan(Frozen):
     size_bytes: int
     # In the order in which they are done; none: the table is well as it is.
     actions: tuple[Action, ...] = ()
+    # Old enough to go, and more at once than a run drops without being asked to.
+    held: Days | None = None
+    # Whether a person should be told of them now.
+    is_news: bool = False
+    # To be remembered after a run that let days go, or had none to let go.
+    passed: Passed | None = None
 
 
 def plan_table(
@@ -80,10 +103,14 @@ def plan_table(
     keep: timedelta | None,
     now: datetime,
     settings: MaintenanceSettings,
+    passed: Passed | None = None,
+    *,
+    agreed: bool = False,
 ) -> TablePlan:
     """Days that go need no compaction, and a checkpoint at the end sums up all of it."""
-    first_kept = _first_kept_day(keep, now, log)
+    judged = judge_days(log, keep, now, passed, agreed=agreed)
     everything = [file for files in log.days.values() for file in files]
+    kept_for = f"rows are kept for {format_duration(keep)}" if keep else ""
     return TablePlan(
         layer=layer,
         table=table,
@@ -91,50 +118,27 @@ def plan_table(
         files=len(everything),
         size_bytes=_size(everything),
         actions=(
-            *_expire(log, keep, first_kept),
-            *_compact(log, first_kept, now, settings),
-            *_vacuum(log, settings),
+            *([Expire(**_days(log, judged.gone), why=kept_for)] if judged.gone else ()),
+            *_compact(log, judged.gone, now, settings),
+            *_vacuum(log, now, settings),
             *_checkpoint(log, settings),
         ),
+        held=Days(**_days(log, judged.held), why=_HELD) if judged.held else None,
+        is_news=is_news(judged, passed),
+        passed=judged.passed,
     )
 
 
-def _first_kept_day(keep: timedelta | None, now: datetime, log: TableLog) -> date:
-    """Of the days before it even the last moment is too old: by the clock, and by the newest row,
-    for a clock that is ahead would drop what was written a moment ago."""
-    if not keep:
-        return date.min
-    by_clock = (now.astimezone(UTC) - keep).date()
-    return min(by_clock, _days_before(max(log.days), keep)) if log.days else by_clock
-
-
-def _days_before(newest: date, keep: timedelta) -> date:
-    """A part of a day counts as a whole one. Before the calendar's first day is none."""
-    days = -(-keep // timedelta(days=1))
-    return date.fromordinal(max(1, newest.toordinal() - days))
-
-
-def _expire(log: TableLog, keep: timedelta | None, first_kept: date) -> list[Expire]:
-    gone = {day: files for day, files in log.days.items() if day < first_kept}
-    if not gone or not keep:
-        return []
-    files = [file for some in gone.values() for file in some]
-    return [
-        Expire(
-            before=first_kept,
-            why=f"rows are kept for {format_duration(keep)}",
-            days=len(gone),
-            files=len(files),
-            size_bytes=_size(files),
-        )
-    ]
+def _days(log: TableLog, days: tuple[date, ...]) -> dict[str, Any]:
+    files = [file for day in days for file in log.days[day]]
+    return {"days": days, "files": len(files), "size_bytes": _size(files)}
 
 
 def _compact(
-    log: TableLog, first_kept: date, now: datetime, settings: MaintenanceSettings
+    log: TableLog, gone: Container[date], now: datetime, settings: MaintenanceSettings
 ) -> list[Compact]:
     actions = []
-    for day in sorted(day for day in log.days if day >= first_kept):
+    for day in sorted(day for day in log.days if day not in gone):
         groups = pack_day(day, log.days[day], now, settings)
         if groups:
             state = "closed" if is_closed(day, now, settings) else "still written"
@@ -151,12 +155,12 @@ def _compact(
     return actions
 
 
-def _vacuum(log: TableLog, settings: MaintenanceSettings) -> list[Vacuum]:
-    if not log.unneeded_files:
+def _vacuum(log: TableLog, now: datetime, settings: MaintenanceSettings) -> list[Vacuum]:
+    before = unneeded_before(log, now, settings.vacuum_after)
+    if not log.unneeded_files or before is None:
         return []
     why = f"no version of the last {format_duration(settings.vacuum_after)} needs them"
-    hours = -(-int(settings.vacuum_after.total_seconds()) // 3_600)
-    return [Vacuum(why=why, hours=hours, files=log.unneeded_files)]
+    return [Vacuum(why=why, before=before, files=log.unneeded_files)]
 
 
 def _checkpoint(log: TableLog, settings: MaintenanceSettings) -> list[Checkpoint]:

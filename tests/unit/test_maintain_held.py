@@ -1,0 +1,100 @@
+"""Days that are held back: remembered, told once, and gone after a person's yes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from deltalake import write_deltalake
+
+from millrace.core.event import Kind, read_event
+from millrace.core.incident import Incident
+from millrace.core.incident_advice import advise
+from millrace.core.layout import Layout
+from millrace.core.maintenance.lines import held_lines, plan_lines
+from millrace.core.maintenance.plan import Expire, TablePlan
+from millrace.core.maintenance.retention import Passed
+from millrace.core.pipeline import Keep, PipelineSpec
+from millrace.lake.tables import ensure_bronze
+from millrace.state.objects import FolderObjects
+from millrace.state.outbox import Outbox
+from millrace.state.passed_file import PassedFile
+from millrace.tasks.maintain import maintain, make_plans
+from tests.unit.tables_of_days import rows_of
+
+NOW = datetime.now(UTC)
+TODAY = NOW.date()
+KEEP = timedelta(days=3)
+PIPELINE = PipelineSpec(
+    name="p", sites="all", topics=("t",), format="json", table="t", keep=Keep(bronze=KEEP)
+)
+
+
+@pytest.fixture
+def layout(tmp_path: Path) -> Layout:
+    return Layout(tmp_path, events_site="plant-a")
+
+
+@pytest.fixture
+def table(layout: Layout) -> Path:
+    """Ten days, of which six are too old, and one went today already."""
+    place = Path(layout.table("bronze", "t"))
+    ensure_bronze(place)
+    for age in range(10):
+        noon = datetime.combine(TODAY - timedelta(days=age), NOW.timetz())
+        write_deltalake(
+            place, rows_of(noon.date(), noon, came=noon), mode="append", schema_mode="merge"
+        )
+    began = TODAY - timedelta(days=10)
+    passed = Passed(on=TODAY, began=began, now=began + timedelta(days=1))
+    PassedFile(FolderObjects(place)).put(passed)
+    return place
+
+
+def plans(layout: Layout, *, agreed: bool = False) -> list[TablePlan]:
+    return make_plans(layout, PIPELINE, None, NOW, agreed=agreed)
+
+
+def gone(plans: Iterable[TablePlan]) -> list[date]:
+    actions = [action for plan in plans for action in plan.actions]
+    return [day for action in actions if isinstance(action, Expire) for day in action.days]
+
+
+def test_what_is_held_back_is_told_once_a_day_with_the_way_to_say_yes(
+    layout: Layout, table: Path
+) -> None:
+    outbox = Outbox(layout.outbox)
+    for _ in range(2):
+        made = plans(layout)
+        maintain(layout, PIPELINE, made, lambda _line: None)
+        assert made[0].held
+        assert len(made[0].held.days) == 6
+        (event_id,) = outbox.ids()
+    event = read_event(outbox.read(event_id) or "")
+    assert event
+    assert event.kind == Kind.DAYS_HELD
+    assert f"bronze (6 days, {TODAY - timedelta(days=9)} to {TODAY - timedelta(days=4)})" in (
+        event.text
+    )
+    steps = advise(Incident(events=(event,)))
+    assert "millrace maintain p --yes" in [step.command for step in steps]
+    assert any("held back" in line for line in plan_lines(made))
+    assert "--yes" in held_lines(made, "p")[1]
+
+
+def test_after_a_yes_all_that_is_old_goes(layout: Layout, table: Path) -> None:
+    made = plans(layout, agreed=True)
+    assert gone(made) == [TODAY - timedelta(days=age) for age in range(9, 3, -1)]
+    assert not made[0].held
+
+
+def test_a_layer_of_which_nothing_is_remembered_begins_at_its_oldest_day(
+    layout: Layout, table: Path
+) -> None:
+    (table / "_retention.json").unlink()
+    made = plans(layout)
+    assert gone(made) == [TODAY - timedelta(days=9)]
+    assert made[0].held
+    assert len(made[0].held.days) == 5
