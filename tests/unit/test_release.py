@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import zipfile
 from pathlib import Path
@@ -60,17 +61,29 @@ def test_plugins_bring_our_package(layout: Layout) -> None:
     assert {"fleet_page.py", "millrace_airflow/operators.py", "millrace/core/job.py"} <= names
 
 
-def test_what_airflow_brings_is_a_range_and_the_rest_exact(layout: Layout) -> None:
+def test_all_that_a_managed_airflow_fetches_has_a_hash_and_nothing_of_its_own_is_named(
+    layout: Layout,
+) -> None:
     pack(layout)
-    first, *lines = (layout.release / "requirements.txt").read_text().splitlines()
-    exact = [line.partition("==")[0] for line in lines if "==" in line]
-    ranges = [line.partition(">=")[0] for line in lines if "==" not in line]
+    first, *rest = (layout.release / "requirements.txt").read_text().splitlines()
     assert first == '--constraint "/usr/local/airflow/dags/home/constraints.txt"'
-    assert exact == [
+    blocks = "\n".join(rest).replace("\\\n", " ").splitlines()
+    packages = [block.split()[0] for block in blocks]
+    assert [name.partition("==")[0] for name in packages] == [
+        "arro3-core",
         "aws-msk-iam-sasl-signer-python",
         "boto3",
+        "botocore",
         "confluent-kafka",
         "deltalake",
         "fastavro",
+        "jmespath",
+        "s3transfer",
     ]
-    assert ranges == ["pydantic", "pyyaml"]
+    for block in blocks:
+        name, *hashes = block.split()
+        assert re.fullmatch(r"[a-z0-9-]+==[0-9.]+", name)
+        assert hashes
+        assert all(re.fullmatch(r"--hash=sha256:[0-9a-f]{64}", one) for one in hashes)
+    constraints = (layout.release / "home" / "constraints.txt").read_text().split()
+    assert constraints == packages

@@ -14,21 +14,44 @@ Applies = Callable[[str], bool]
 
 def requirements(lock: Entry, project: str, group: str, applies: Applies) -> list[str]:
     """Lines of a requirements file: a project's own dependencies, and those of a group."""
+    return lines(closure(lock, dependencies(lock, project, group), applies))
+
+
+def dependencies(lock: Entry, project: str, group: str) -> list[Entry]:
+    """What a project names for itself and for a group."""
+    own = _by_name(lock)[project][0]
+    return [*own.get("dependencies", []), *own["dev-dependencies"][group]]
+
+
+def closure(lock: Entry, wanted: Iterable[Entry], applies: Applies) -> dict[str, Entry]:
+    """The packages with all that these need, by name."""
+    packages = _by_name(lock)
+    found: dict[str, Entry] = {}
+    waiting = list(wanted)
+    while waiting:
+        one = waiting.pop()
+        if "marker" in one and not applies(one["marker"]):
+            continue
+        package = _pick(packages, one)
+        if one["name"] not in found:
+            found[one["name"]] = package
+            waiting += package.get("dependencies", [])
+    return found
+
+
+def lines(packages: Mapping[str, Entry]) -> list[str]:
+    return [_line(packages[name]) for name in sorted(packages)]
+
+
+def pinned(package: Entry) -> str:
+    return f"{package['name']}=={package['version']}"
+
+
+def _by_name(lock: Entry) -> dict[str, list[Entry]]:
     packages: dict[str, list[Entry]] = {}
     for package in lock["package"]:
         packages.setdefault(package["name"], []).append(package)
-    own = packages[project][0]
-    found: dict[str, Entry] = {}
-    waiting = [*own.get("dependencies", []), *own["dev-dependencies"][group]]
-    while waiting:
-        wanted = waiting.pop()
-        if "marker" in wanted and not applies(wanted["marker"]):
-            continue
-        package = _pick(packages, wanted)
-        if wanted["name"] not in found:
-            found[wanted["name"]] = package
-            waiting += package.get("dependencies", [])
-    return [_line(found[name]) for name in sorted(found)]
+    return packages
 
 
 def _pick(packages: Mapping[str, list[Entry]], wanted: Entry) -> Entry:
@@ -40,8 +63,7 @@ def _pick(packages: Mapping[str, list[Entry]], wanted: Entry) -> Entry:
 
 
 def _line(package: Entry) -> str:
-    hashes = sorted(_hashes(package))
-    return " \\\n    ".join([f"{package['name']}=={package['version']}", *hashes])
+    return " \\\n    ".join([pinned(package), *sorted(_hashes(package))])
 
 
 def _hashes(package: Entry) -> Iterable[str]:

@@ -11,13 +11,18 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from packaging.markers import Marker
+
 from millrace.core.cloud import plan_cloud
 from millrace.core.layout import Layout
+from millrace.core.locked import closure, dependencies, lines, pinned
 from millrace.specs.loader import load_pipelines, load_sites
 from millrace.specs.refining import check_quality
 
-# What plugins import beside the package's own dependencies.
-_ENGINES = ("aws-msk-iam-sasl-signer-python", "boto3", "deltalake", "fastavro")
+# What plugins import and a managed Airflow has not, or too old.
+_ENGINES = ("aws-msk-iam-sasl-signer-python", "boto3", "confluent-kafka", "deltalake", "fastavro")
+# The group of uv.lock that stands for a managed Airflow.
+_MANAGED = "airflow-3-0"
 _LEFT = "__pycache__"
 # Of the checkout, what DAGs read beside dags.
 _HOME = ("expectations", "schemas")
@@ -95,18 +100,36 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _write_requirements(target: Path, constraints: Path, home: Path) -> None:
-    """Without constraints of ours a managed Airflow takes its own, and refuses newer engines."""
-    exact = _engines(home)
-    constraints.write_text("\n".join(exact) + "\n")
-    lines = [f'--constraint "{_CONSTRAINTS}"', *sorted([*_project(home)["dependencies"], *exact])]
-    target.write_text("\n".join(lines) + "\n")
+    """All that a managed Airflow has to fetch, by hash; what it brings itself stays as it is.
 
-
-def _engines(home: Path) -> list[str]:
-    """By the lock's exact version; what Airflow brings itself is a range."""
+    With hashes, pip refuses to fetch anything that has none, and asks none of what is installed.
+    Without constraints of ours it would be given Airflow's, which are older.
+    """
     lock = tomllib.loads((home / "uv.lock").read_text())
-    versions = {package["name"]: package["version"] for package in lock["package"]}
-    return sorted(f"{name}=={versions[name]}" for name in _ENGINES)
+    named = dependencies(lock, "millrace", _MANAGED)
+    airflow = [one for one in named if one["name"].startswith("apache-airflow")]
+    engines = [one for one in named if one["name"] in _ENGINES]
+    brought = closure(lock, airflow, _applies)
+    fetched = {
+        name: package
+        for name, package in closure(lock, engines, _applies).items()
+        if name not in brought
+    }
+    constraints.write_text("\n".join(sorted(map(pinned, fetched.values()))) + "\n")
+    target.write_text("\n".join([f'--constraint "{_CONSTRAINTS}"', *lines(fetched)]) + "\n")
+
+
+def _applies(marker: str) -> bool:
+    """On the Linux and the Python of a managed Airflow, in the group that stands for it."""
+    return Marker(marker).evaluate(
+        {
+            "extra": f"group-8-millrace-{_MANAGED}",
+            "sys_platform": "linux",
+            "os_name": "posix",
+            "python_version": "3.12",
+            "python_full_version": "3.12.0",
+        }
+    )
 
 
 def _project(home: Path) -> dict[str, Any]:
