@@ -117,6 +117,20 @@ takes that care away, and nothing else.
 """
 
 
+PRUNE = """\
+### Prune
+
+Each night removes what Airflow remembers of runs that are older than `history` in
+`infra/local.yaml` (90 days). Tables, incidents, jobs and what the platform itself keeps are not
+touched; what is pruned is history alone.
+
+| task | what it does |
+|---|---|
+| database | `airflow db clean`: runs, tasks, the audit log; its own log counts the rows |
+| logs | removes files in `var/airflow/logs` that nobody wrote to since; its log counts them |
+"""
+
+
 SITES = """\
 ### Sites
 

@@ -15,6 +15,7 @@ from millrace.core.cluster import PORTS_NEEDED as CLUSTER_PORTS
 from millrace.core.cluster import Cluster
 from millrace.core.engine import EngineParts
 from millrace.core.errors import MillraceError
+from millrace.core.history import HISTORY, History
 from millrace.core.layout import Layout
 from millrace.core.metrics import Metrics
 from millrace.core.model import Frozen, Name
@@ -73,6 +74,9 @@ class LocalSettings(Frozen):
     # Airflow's pool of tasks; where they run elsewhere, one that need not be made.
     task_pool: Annotated[str, Field(pattern=r"^[a-zA-Z0-9_.-]{1,250}$")] = POOL
 
+    # How long Airflow remembers runs, and their logs are kept.
+    history: History = HISTORY
+
     # Whether each program has a machine or a container of its own, which has the program's name.
     apart: bool = False
 
@@ -122,6 +126,7 @@ class Settings:
                 central=local.central,
                 metrics=local.metrics,
                 task_pool=local.task_pool,
+                history=local.history,
                 events_site=local.events_site,
                 webhook_file=home / local.webhook_file if local.webhook_file else None,
             ),

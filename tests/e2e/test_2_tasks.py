@@ -108,3 +108,12 @@ def test_maintenance_says_what_it_will_do_before_it_does_it(up: Stack) -> None:
     log = str(airflow.get(f"{run}/taskInstances/plan/logs/1"))
     assert "LAYER" in log
     assert "quarantine" in log or "bronze" in log
+
+
+def test_history_is_pruned_by_airflows_own_command(up: Stack) -> None:
+    """A task has no way to Airflow's database; the command that it starts has one."""
+    airflow = up.airflow()
+    run = begin(airflow, "prune", {})
+    assert await_end(airflow, run) == {"database": "success", "logs": "success"}
+    counted = airflow.get(f"{run}/taskInstances/database/xcomEntries/return_value")["value"]
+    assert int(counted["rows"]) == 0, "nothing is 90 days old"

@@ -13,7 +13,8 @@ from millrace.core.engine import EngineSpec, Tables
 from millrace.core.store import Bucket
 from millrace.core.task import TaskSpec
 from millrace.state.buckets import client
-from millrace.state.task_folder import brought_here, fetch, send
+from millrace.state.objects import objects_at
+from millrace.state.task_folder import brought_here, fetch, forget, send
 
 BUCKET = Bucket(name="lake", region="eu-central-1")
 PLACE = f"{BUCKET.uri}/jobs/heat/tasks/1-quality"
@@ -51,6 +52,15 @@ def test_what_a_task_wrote_elsewhere_is_in_its_folder(task: TaskSpec) -> None:
     fetch(task, PLACE, BUCKET)
     assert json.loads(task.result_file.read_text()) == {"page": str(task.folder / "page.html")}
     assert (task.folder / "page.html").read_text() == "<p>"
+
+
+def test_what_was_fetched_is_kept_in_the_bucket_no_longer(task: TaskSpec) -> None:
+    send(task, PLACE, BUCKET)
+    other = PLACE.replace("1-quality", "2-quality")
+    send(task, other, BUCKET)
+    forget(PLACE, BUCKET)
+    assert objects_at(PLACE, BUCKET).names() == []
+    assert sorted(objects_at(other, BUCKET).names()) == ["suite.json", "task.json"]
 
 
 def test_a_reason_comes_back_too(task: TaskSpec) -> None:

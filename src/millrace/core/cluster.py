@@ -60,6 +60,10 @@ def daemon_properties(secret: str, page_key: str, key_store: Path, password: str
         "spark.authenticate.secret": secret,
         "spark.network.crypto.enabled": "true",
         "spark.master.rest.enabled": "false",
+        # An executor lives as long as its job. Workers remove what ended a week ago by themselves.
+        "spark.executor.logs.rolling.strategy": "size",
+        "spark.executor.logs.rolling.maxSize": "5000000",
+        "spark.executor.logs.rolling.maxRetainedFiles": "3",
         "spark.ui.filters": "org.apache.spark.ui.JWSFilter",
         page: page_key,
         "spark.ssl.standalone.enabled": "true",

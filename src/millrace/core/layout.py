@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 
 from millrace.core.addresses import EVERYWHERE, LOCAL_NAMES, LOOPBACK
 from millrace.core.central import Central
 from millrace.core.cluster import Cluster
 from millrace.core.engine import EngineParts, Tables
+from millrace.core.history import HISTORY
 from millrace.core.metrics import Metrics
 from millrace.core.pipeline import PipelineSpec
 from millrace.core.registry import NAME as REGISTRY
@@ -35,6 +37,8 @@ class Layout:
     metrics: Metrics | None = None
     # Of Airflow: how many tasks may run at once.
     task_pool: str = POOL
+    # How long Airflow remembers runs, and their logs are kept.
+    history: timedelta = HISTORY
     # The schema registry on this machine; none: schemas are files alone.
     registry: Registry | None = None
     # Where jobs may run but on this machine.

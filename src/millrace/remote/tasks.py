@@ -12,7 +12,7 @@ from millrace.core.layout import Layout
 from millrace.core.task import TaskSpec
 from millrace.remote.emr_serverless import EmrServerless
 from millrace.remote.setup import require
-from millrace.state.task_folder import fetch, send
+from millrace.state.task_folder import fetch, forget, send
 
 POLL_S = 10.0
 _FAILED = 1
@@ -41,6 +41,7 @@ def run_there(
     lines = service.log_tail(run, _LOG_LINES)
     task.log_file.write_text("\n".join([*lines, ""]))
     fetch(task, place, bucket)
+    forget(place, bucket)
     return 0 if state == JobState.STOPPED else _FAILED
 
 

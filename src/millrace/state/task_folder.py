@@ -33,6 +33,12 @@ def fetch(task: TaskSpec, place: str, bucket: Bucket) -> None:
             write_atomic(task.folder / name, text)
 
 
+def forget(place: str, bucket: Bucket) -> None:
+    """What was fetched is here, and would be kept there for ever."""
+    files = objects_at(place, bucket)
+    files.delete(files.names())
+
+
 @contextmanager
 def brought_here(arguments: Sequence[str]) -> Iterator[str]:
     """The task's text, with its folder where this process can write; then all of it goes back."""
