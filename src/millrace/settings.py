@@ -18,7 +18,8 @@ from millrace.core.errors import MillraceError
 from millrace.core.history import HISTORY, History
 from millrace.core.layout import Layout
 from millrace.core.metrics import Metrics
-from millrace.core.model import Frozen, Name
+from millrace.core.model import Frozen
+from millrace.core.names import Name
 from millrace.core.object_store import NAME as STORE
 from millrace.core.object_store import PORTS_NEEDED
 from millrace.core.registry import NAME as REGISTRY

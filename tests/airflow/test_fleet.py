@@ -93,6 +93,22 @@ def test_a_viewer_sees_and_changes_nothing(client: TestClient, path: str) -> Non
         assert change(path, headers=viewer).status_code == 405
 
 
+HOSTILE = ["a" * 300, "20260101T000000.000-" + "a" * 300, "%2e%2e%2fx", "..%5cx", "a%00", "a%0a"]
+
+
+@pytest.mark.parametrize("name", HOSTILE, ids=[name[-5:] for name in HOSTILE])
+@pytest.mark.parametrize(
+    "path", ["/api/sites/{}", "/api/incidents/{}", "/api/pipelines/{}", "/api/pipelines/{}/log"]
+)
+def test_a_hostile_name_in_an_address_is_not_found(
+    client: TestClient, layout: Layout, path: str, name: str
+) -> None:
+    everywhere = PIPELINE.replace("[plant-a]", "all").replace("temperature", "everywhere")
+    (layout.pipelines / "everywhere.yaml").write_text(everywhere)
+    answer = client.get(path.format(name), headers=signed_in("ADMIN"))
+    assert answer.status_code == 404
+
+
 def test_the_page_is_part_of_airflows_server(client: TestClient) -> None:
     app = FastAPI()
     init_plugins(app)

@@ -56,7 +56,7 @@ def test_newest_schema_of_a_subject_writes(tmp_path):
 @pytest.mark.parametrize(
     ("file", "text", "reason"),
     [
-        ("temperature.avsc", '"string"', "must be <id>-<subject>.avsc"),
+        ("temperature.avsc", '"string"', "must be <id>-<topic>.avsc"),
         ("1-a.avsc", "{", "no Avro schema"),
         ("1-a.avsc", '{"type": "recrod"}', "no Avro schema"),
         ("01-b.avsc", '"string"', "same id"),

@@ -107,6 +107,6 @@ def test_a_registry_that_is_not_installed_says_what_installs_it(settings):
 @pytest.mark.parametrize("topic", ["x/../../y", "../y", "/etc/y", "a b", "", "t\n", "t\0"])
 def test_a_subject_that_would_be_a_path_becomes_no_file(tmp_path, topic):
     layout = Layout(tmp_path)
-    with pytest.raises(MillraceError, match="is no name of a topic"):
+    with pytest.raises(MillraceError, match="is no name that can be used"):
         keep(layout, 7, topic, "{}")
     assert list(tmp_path.rglob("*")) == []

@@ -5,7 +5,6 @@ Nothing is changed here: the page's buttons use Airflow's own API, with its own 
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,12 +15,12 @@ from fastapi import Depends, FastAPI, HTTPException
 from fastapi.responses import HTMLResponse, PlainTextResponse, Response
 
 from millrace.core.errors import MillraceError
-from millrace.core.event import EVENT_ID
 from millrace.core.fleet import Card, Page
 from millrace.core.fleet_incidents import IncidentLine
 from millrace.core.fleet_site import SitePage
 from millrace.core.html import POLICY
 from millrace.core.model import Frozen
+from millrace.core.names import EventId, Name, is_named
 from millrace.core.pipeline import PipelineSpec
 from millrace.core.refused import Refused
 from millrace.core.status import RelayStatus
@@ -29,8 +28,6 @@ from millrace.settings import layout_here
 from millrace_airflow.fleet.sight import Sight
 
 PREFIX = "/fleet"
-_NAME = re.compile(r"[a-z0-9-]+")
-_NAME_OF_INCIDENT = re.compile(EVENT_ID)
 _LOG_LINES = 300
 _SCRIPT = Path(__file__).with_name("fleet.js")
 
@@ -134,7 +131,7 @@ def incidents(specs: Visible) -> tuple[IncidentLine, ...]:
 @app.get("/api/incidents/{incident_id}")
 def incident(incident_id: str, specs: Visible) -> HTMLResponse:
     """Of a pipeline that this user may see; it holds lines of logs, so nothing in it may run."""
-    found = _sight().incident(incident_id) if _NAME_OF_INCIDENT.fullmatch(incident_id) else None
+    found = _sight().incident(incident_id) if is_named(EventId, incident_id) else None
     if found is None or found[0] not in specs:
         raise HTTPException(404, f"there is no incident {incident_id!r} that you may see")
     return HTMLResponse(found[1], headers={"Content-Security-Policy": POLICY})
@@ -145,7 +142,7 @@ def site(name: str, specs: Visible) -> SitePage:
     """A site of a pipeline that this user may see."""
     readers = [one for one, spec in specs.items() if spec.reads(name)]
     # A name of a path may be anything; a site that some pipeline reads is a file's.
-    page = _sight().site_page(name, readers) if readers and _NAME.fullmatch(name) else None
+    page = _sight().site_page(name, readers) if readers and is_named(Name, name) else None
     if page is None:
         raise HTTPException(404, f"there is no site {name!r} that you may see")
     return page

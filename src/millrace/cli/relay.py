@@ -10,9 +10,10 @@ import typer
 from millrace.cli.output import print_line
 from millrace.core.coordinates import Part
 from millrace.core.errors import MillraceError
+from millrace.core.names import Name, TopicName, is_named
 from millrace.settings import layout_here
 
-_PART = re.compile(r"(?P<site>[^/]+)/(?P<topic>[^/]+)/(?P<partition>\d+)(:(?P<offset>\d+))?")
+_PART = re.compile(r"(?P<site>[^/]+)/(?P<topic>[^/]+)/(?P<partition>[0-9]+)(:(?P<offset>[0-9]+))?")
 
 
 def relay(
@@ -60,7 +61,7 @@ def relay(
 
 def read_part(text: str) -> tuple[Part, int | None]:
     found = _PART.fullmatch(text)
-    if found is None:
+    if not (found and is_named(Name, found["site"]) and is_named(TopicName, found["topic"])):
         raise MillraceError(
             f"--accept-loss={text!r}: write SITE/TOPIC/PARTITION or SITE/TOPIC/PARTITION:OFFSET,"
             " such as plant-a/temperature-data/0"

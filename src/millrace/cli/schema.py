@@ -70,9 +70,10 @@ def push(topic: Topic, file: File) -> None:
 
     Example: millrace schema push humidity-data humidity.avsc
     """
-    from millrace.local.registry import keep
+    from millrace.local.registry import check_topic, keep
 
     layout = layout_here()
+    check_topic(topic)
     number = _client(layout, User.PUBLISHER).register(subject_of(topic), read_schema(file))
     print_line(f"id {number}: {keep(layout, number, topic, read_schema(file))}")
 

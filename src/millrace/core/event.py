@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated
 
-from pydantic import StringConstraints, ValidationError
+from pydantic import ValidationError
 
 from millrace.core.coordinates import Part
-from millrace.core.model import Frozen, Name, TopicName
+from millrace.core.model import Frozen
+from millrace.core.names import EventId, Name, TopicName
 from millrace.core.ranges import Range
 from millrace.core.replay import Origin
 from millrace.core.task import folder_name
-
-# An id is the name of a file, and comes by way of a topic.
-EVENT_ID = r"[0-9T.]+-[a-z0-9-]+"
 
 
 class Kind(StrEnum):
@@ -55,7 +52,8 @@ class Gap(Frozen):
 class Event(Frozen):
     """The same occurrence has the same id, however often it is delivered."""
 
-    id: Annotated[str, StringConstraints(pattern=f"^{EVENT_ID}$")]
+    # The name of a file, and it comes by way of a topic.
+    id: EventId
     at: datetime
     kind: Kind
     pipeline: Name

@@ -9,7 +9,8 @@ from pydantic import AfterValidator, Field, model_validator
 
 from millrace.core.columns import ColumnName, ColumnSpec, check_columns
 from millrace.core.duration import Duration
-from millrace.core.model import Frozen, Name, TableName, TopicName
+from millrace.core.model import Frozen
+from millrace.core.names import Name, SuiteFile, TableName, TopicName
 from millrace.core.size import Size
 
 
@@ -63,7 +64,7 @@ class PipelineSpec(Frozen):
     partitions: Annotated[int, Field(ge=1, le=1000)] = 2
     columns: dict[ColumnName, ColumnSpec] = Field(default_factory=dict)
     event_time: ColumnName | None = None
-    quality: Annotated[str, Field(pattern=r"^expectations/[\w.-]+\.json$")] | None = None
+    quality: SuiteFile | None = None
     quality_every: Duration = timedelta(minutes=15)
     keep: Keep = Keep()
     supervise: Supervise = Supervise()

@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
-from millrace.core.model import Frozen, Name, TopicName
+from millrace.core.model import Frozen
+from millrace.core.names import Name, TopicName, refuse_dots
 
 # A coordinator that keeps three copies is busy with a commit for as long as three small
 # transactions take.
@@ -42,6 +43,7 @@ class RelaySpec(Frozen):
             self._need("site", "several sites")
         if len(self.topics) > 1:
             self._need("topic", "several topics")
+        refuse_dots(self.pattern)
         return self
 
     def _need(self, word: str, why: str) -> None:

@@ -8,7 +8,8 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from millrace.core.client_settings import check_client_settings
-from millrace.core.model import Frozen, Name
+from millrace.core.model import Frozen
+from millrace.core.names import Name
 from millrace.core.simulation import Simulator
 
 # It becomes a line of settings, so it holds no line break and nothing else that could begin one.

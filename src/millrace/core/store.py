@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints
 
 from millrace.core.model import Frozen
+from millrace.core.names import Prefix
 
 StoreKind = Literal["folder", "s3"]
 
@@ -18,7 +19,6 @@ DEFAULT_REGION = "us-east-1"
 _PROVIDERS = "software.amazon.awssdk.auth.credentials"
 
 BucketName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$")]
-Prefix = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*$")]
 
 
 class RemoteStore(Frozen):

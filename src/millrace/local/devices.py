@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,13 +9,12 @@ from millrace.core.errors import MillraceError
 from millrace.core.gateway.revoked import revoked_in, revoked_line
 from millrace.core.layout import Layout
 from millrace.core.model import Frozen
+from millrace.core.names import LETTERS, IssuedName, check_named
 from millrace.local import certificates
 from millrace.local.certificates import Role
 from millrace.local.pki import ensure_certificate, ensure_device_authority
 from millrace.state.files import make_private, read_text, write_atomic
 
-# It is a file's name, a certificate's common name, and what a device calls itself in HELLO.
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _HEAD = "# Who is let in no more: SHA-256 fingerprint of the certificate, device, since when.\n"
 
 
@@ -40,11 +38,7 @@ def first_device(site: str) -> str:
 
 def issue(layout: Layout, site: str, name: str) -> Path:
     """The file of its key and certificate; the same again while they have time left."""
-    if not _NAME.fullmatch(name):
-        raise DeviceError(
-            f"device {name!r}: a name has up to 64 letters, digits, '.', '_' and '-', a letter or"
-            " digit first"
-        )
+    _check(name)
     authority = ensure_device_authority(layout, site)
     make_private(layout.devices(site).parent, layout.devices(site))
     file = layout.device(site, name)
@@ -64,6 +58,7 @@ def list_devices(layout: Layout, site: str) -> list[DeviceCertificate]:
 
 def revoke(layout: Layout, site: str, name: str, fingerprint: str = "") -> DeviceCertificate:
     """Its line in the list first, then its key goes. `fingerprint`: of one that is not here."""
+    _check(name)
     file = layout.device(site, name)
     if not fingerprint:
         if not file.exists():
@@ -85,6 +80,10 @@ def revoke(layout: Layout, site: str, name: str, fingerprint: str = "") -> Devic
     if file.exists() and _issued(layout, site, name).fingerprint == fingerprint:
         file.unlink()
     return DeviceCertificate(name=name, fingerprint=fingerprint, revoked=line.split()[2])
+
+
+def _check(name: str) -> None:
+    check_named(IssuedName, name, "device", f"up to 64 {LETTERS}, a letter or digit first")
 
 
 def revoked_text(layout: Layout, site: str) -> str:

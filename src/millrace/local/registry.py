@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
-
 from millrace.core.errors import MillraceError
 from millrace.core.kafka_client import as_properties
 from millrace.core.layout import Layout
-from millrace.core.model import TopicName
+from millrace.core.names import LETTERS, TopicName, check_named
 from millrace.core.registry import NAME, Registry, User, registry_properties
 from millrace.edge.registry import RegistryClient, publish
 from millrace.local.pki import ensure_server_certificate
@@ -79,21 +77,13 @@ def fill(layout: Layout, registry: Registry) -> list[int]:
 
 def keep(layout: Layout, number: int, topic: str, text: str) -> Path:
     """The schema as a file, which jobs read; what is there already stays."""
-    file = layout.schemas / f"{number}-{_checked(topic)}.avsc"
+    file = layout.schemas / f"{number}-{check_topic(topic)}.avsc"
     write_new(file, text, mode=0o644)
     load_schema_files(layout.schemas)
     return file
 
 
-def _checked(topic: str) -> str:
+def check_topic(topic: str) -> str:
     """A subject's name is the registry's, and anybody may publish there: `../x` is a path."""
-    try:
-        return _TOPIC.validate_python(topic)
-    except ValidationError as error:
-        raise MillraceError(
-            f"schema registry: topic {topic!r} of a subject is no name of a topic (letters, digits,"
-            " '.', '_' and '-'), so its schema is not written to a file; delete that subject"
-        ) from error
-
-
-_TOPIC: TypeAdapter[str] = TypeAdapter(TopicName)
+    allowed = f"up to 200 {LETTERS}; a subject of the registry with such a name can be deleted"
+    return check_named(TopicName, topic, "the schema's topic", allowed)

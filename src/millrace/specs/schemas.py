@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
 from millrace.core.errors import MillraceError
+from millrace.core.names import LETTERS, TopicName, is_named
+
+# The four bytes in front of a record hold it.
+_ID = re.compile(r"[0-9]{1,10}")
 
 
 class SchemaError(MillraceError):
@@ -35,10 +40,19 @@ def load_schema_files(folder: Path) -> list[SchemaFile]:
 
 
 def _load(file: Path) -> SchemaFile:
+    number, subject = read_name(file)
+    return SchemaFile(file, number, subject, read_schema(file))
+
+
+def read_name(file: Path) -> tuple[int, str]:
+    """Id and subject. Both go to the registry, and with each record to everybody."""
     number, _, subject = file.stem.partition("-")
-    if not number.isdigit() or not subject:
-        raise SchemaError(f"{file}: its name must be <id>-<subject>.avsc, such as 1-{file.name}")
-    return SchemaFile(file, int(number), subject, read_schema(file))
+    if not _ID.fullmatch(number) or not is_named(TopicName, subject):
+        raise SchemaError(
+            f"{file}: its name must be <id>-<topic>.avsc, such as 1-temperature-data.avsc: a"
+            f" number, then up to 200 {LETTERS}"
+        )
+    return int(number), subject
 
 
 def read_schema(file: Path) -> str:

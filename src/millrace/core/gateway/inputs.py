@@ -14,7 +14,8 @@ from millrace.core.gateway.bounds import AtBound, Bounds
 from millrace.core.gateway.risk import Risk, check_sealed
 from millrace.core.gateway.routes import FromField, FromLevel, KeyRule, TopicRule
 from millrace.core.gateway.rules import Rules
-from millrace.core.model import Frozen, Name
+from millrace.core.model import Frozen
+from millrace.core.names import Name
 from millrace.core.size import Size
 
 # To read fields of a message takes up to 2 ms a MB, in which nothing else in the process goes on.

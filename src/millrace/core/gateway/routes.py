@@ -7,7 +7,8 @@ from typing import Annotated
 from pydantic import Field
 
 from millrace.core.gateway.paths import FieldPath
-from millrace.core.model import Frozen, TopicName
+from millrace.core.model import Frozen
+from millrace.core.names import TopicName
 
 
 class FromField(Frozen):

@@ -9,7 +9,8 @@ from pydantic import AfterValidator, Field, FiniteFloat
 
 from millrace.core.gateway.paths import FieldPath
 from millrace.core.gateway.risk import Risk
-from millrace.core.model import Frozen, Name, TopicName
+from millrace.core.model import Frozen
+from millrace.core.names import Name, TopicName
 from millrace.core.thresholds import Exceeding, Threshold, Unit
 
 # Of a sensor's name; what names itself by more is none.

@@ -13,7 +13,8 @@ from millrace.core.gateway.commands import COMMANDS, DeviceName
 from millrace.core.gateway.inputs import HttpInput, TcpInput
 from millrace.core.gateway.mqtt_input import MqttInput
 from millrace.core.gateway.risk import RISK, Risk
-from millrace.core.model import Frozen, Name
+from millrace.core.model import Frozen
+from millrace.core.names import Name
 
 # Where what rules tell is kept, beside the inputs' folders.
 EVENTS = "events"
