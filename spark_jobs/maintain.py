@@ -22,6 +22,8 @@ from spark_jobs.java import delta_log, java_session, jvm
 from spark_jobs.task import run_task, say
 
 _GONE = -1
+# Or Delta takes what is older than the table's own property says, whatever it is told.
+_IGNORES_AGE = "spark.databricks.delta.vacuum.retentionWindowIgnore.enabled"
 _CHANGED = "others changed these files meanwhile; the next run looks again"
 _CONFLICTS = (
     "ConcurrentDeleteDeleteException",
@@ -105,6 +107,7 @@ class Table:
 
     def _vacuum(self, before: datetime) -> Gain:
         """Delta counts from this machine's clock."""
+        self.spark.conf.set(_IGNORES_AGE, "false")
         hours = max(0, -((before - datetime.now(UTC)) // timedelta(hours=1)))
         version = self._version()
         self.spark.sql(f"VACUUM delta.`{self.path}` RETAIN {hours} HOURS")
