@@ -35,12 +35,21 @@ def moments(event: str) -> list[datetime]:
 
 
 @pytest.mark.usefixtures("database")
-def test_rows_that_are_older_than_the_history_go_and_are_counted(ours: Layout) -> None:
+def test_rows_that_are_older_than_the_history_go_and_are_counted(
+    ours: Layout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A task is kept from the database, which only Airflow's own file names then."""
+    place = os.environ["AIRFLOW__DATABASE__SQL_ALCHEMY_CONN"]
+    (ours.airflow / "airflow.cfg").write_text(f"[database]\nsql_alchemy_conn = {place}\n")
     with create_session() as session:
         for days in (100, 91, 89, 0):
             row = Log(event="of this test")
             row.dttm = NOW - timedelta(days=days)
             session.add(row)
+    monkeypatch.setenv("AIRFLOW_HOME", str(ours.airflow))
+    monkeypatch.setenv("AIRFLOW__DATABASE__SQL_ALCHEMY_CONN", "airflow-db-not-allowed:///")
+    monkeypatch.setenv("AIRFLOW__CORE__SQL_ALCHEMY_CONN", "airflow-db-not-allowed:///")
+    monkeypatch.setenv("_AIRFLOW_PROCESS_CONTEXT", "client")
     told: dict[str, Any] = PruneDatabaseOperator(task_id="database").execute({})
     assert told["log"] == 2
     assert told["rows"] >= 2
