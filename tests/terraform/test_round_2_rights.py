@@ -127,7 +127,9 @@ def test_airflow_writes_down_starts_and_forgets_old_ones(cloud: Cloud, dev: Terr
     airflow, root = cloud.statements("millrace-dev-airflow"), f"arn:aws:s3:::{_lake(cloud)}"
     spec, note = (f"{root}/jobs/temperature/{name}" for name in ("generations/1.json", "job.json"))
     assert is_allowed(airflow, Call("s3:PutObject", spec))
-    assert is_allowed(airflow, Call("s3:DeleteObject", spec))
+    task = f"{root}/jobs/temperature/tasks/20260101T000000.000-maintain/result.json"
+    for gone in (spec, task):
+        assert is_allowed(airflow, Call("s3:DeleteObject", gone))
     assert not is_allowed(airflow, Call("s3:DeleteObject", note))
 
 

@@ -49,7 +49,7 @@ def table(layout: Layout) -> Path:
         )
     began = TODAY - timedelta(days=10)
     passed = Passed(on=TODAY, began=began, now=began + timedelta(days=1))
-    PassedFile(FolderObjects(place)).put(passed)
+    PassedFile(FolderObjects(layout.job("p")), "bronze").put(passed)
     return place
 
 
@@ -93,7 +93,7 @@ def test_after_a_yes_all_that_is_old_goes(layout: Layout, table: Path) -> None:
 def test_a_layer_of_which_nothing_is_remembered_begins_at_its_oldest_day(
     layout: Layout, table: Path
 ) -> None:
-    (table / "_retention.json").unlink()
+    (layout.job("p") / "retention-bronze.json").unlink()
     made = plans(layout)
     assert gone(made) == [TODAY - timedelta(days=9)]
     assert made[0].held

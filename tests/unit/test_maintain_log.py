@@ -101,17 +101,13 @@ def test_rows_say_when_they_came_where_there_are_statistics(table: Path) -> None
     assert file.came_ms == file.written_ms
 
 
-def test_how_far_days_were_let_go_is_kept_beside_the_table(table: Path) -> None:
-    kept = PassedFile(FolderObjects(table))
+def test_how_far_days_were_let_go_is_kept_for_each_layer(tmp_path: Path) -> None:
+    kept, other = (PassedFile(FolderObjects(tmp_path), layer) for layer in ("bronze", "silver"))
     assert kept.read() is None
     passed = Passed(on=DAY, began=DAY, now=DAY + timedelta(days=1), asked=True)
     kept.put(passed)
-    assert kept.read() == passed
-    add(table, DAY, datetime(2026, 1, 1, tzinfo=UTC))
-    add(table, DAY + timedelta(days=1), datetime(2026, 1, 2, tzinfo=UTC))
-    DeltaTable(table).vacuum(0, dry_run=False, enforce_retention_duration=False, full=True)
-    assert kept.read() == passed
-    (table / "_retention.json").write_text("{")
+    assert (kept.read(), other.read()) == (passed, None)
+    (tmp_path / "retention-bronze.json").write_text("{")
     assert kept.read() is None
 
 

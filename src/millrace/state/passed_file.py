@@ -1,4 +1,4 @@
-"""How far a table's days were let go, kept beside the table: Delta passes over such a name."""
+"""How far the days of a pipeline's tables were let go, a file for each layer."""
 
 from __future__ import annotations
 
@@ -9,18 +9,17 @@ from pydantic import ValidationError
 from millrace.core.maintenance.retention import Passed
 from millrace.state.objects import Objects
 
-_NAME = "_retention.json"
-
 
 @dataclass(frozen=True)
 class PassedFile:
-    """`table`: the files of the table's folder."""
+    """`files`: where a pipeline's job and its watchers talk, which workers share."""
 
-    table: Objects
+    files: Objects
+    layer: str
 
     def read(self) -> Passed | None:
         """None also for what nobody can read: then the oldest day is where one begins."""
-        text = self.table.read(_NAME)
+        text = self.files.read(self._name)
         try:
             return Passed.model_validate_json(text) if text else None
         except ValidationError:
@@ -28,4 +27,8 @@ class PassedFile:
 
     def put(self, passed: Passed) -> None:
         if passed != self.read():
-            self.table.put(_NAME, passed.model_dump_json())
+            self.files.put(self._name, passed.model_dump_json())
+
+    @property
+    def _name(self) -> str:
+        return f"retention-{self.layer}.json"

@@ -45,7 +45,7 @@ def make_plans(
             continue
         files = objects_at(location, layout.bucket)
         log = read_log(table, files, settings.vacuum_after, now)
-        keep, passed = getattr(pipeline.keep, layer), PassedFile(files).read()
+        keep, passed = getattr(pipeline.keep, layer), _passed(layout, pipeline, layer).read()
         plans.append(plan_table(layer, location, log, keep, now, settings, passed, agreed=agreed))
     return plans
 
@@ -62,9 +62,13 @@ def maintain(
     result = _done(layout, pipeline, needed, on_progress) if needed else MaintainResult()
     for plan in plans:
         if plan.passed:
-            PassedFile(objects_at(plan.table, layout.bucket)).put(plan.passed)
+            _passed(layout, pipeline, plan.layer).put(plan.passed)
     tell(layout, of_held(pipeline.name, plans, datetime.now(UTC)))
     return result
+
+
+def _passed(layout: Layout, pipeline: PipelineSpec, layer: str) -> PassedFile:
+    return PassedFile(objects_at(layout.mailbox(pipeline), layout.bucket), layer)
 
 
 def _done(

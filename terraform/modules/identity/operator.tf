@@ -48,8 +48,8 @@ resource "aws_iam_policy" "operator" {
       Resource = ["${var.bucket_arn}/jobs/*", "${var.bucket_arn}/lake/bronze/*/_delta_log/00000000000000000000.json"]
     },
     { Sid = "Encrypt", Effect = "Allow", Action = ["kms:Decrypt", "kms:GenerateDataKey"], Resource = var.lake_key_arn },
-    # What was started long ago; the newest starts stay.
-    { Sid = "Forget", Effect = "Allow", Action = "s3:DeleteObject", Resource = "${var.bucket_arn}/jobs/*/generations/*" },
+    # What was started long ago, and what a task left that was fetched; the newest starts stay.
+    { Sid = "Forget", Effect = "Allow", Action = "s3:DeleteObject", Resource = [for folder in ["generations", "tasks"] : "${var.bucket_arn}/jobs/*/${folder}/*"] },
     # Topics and ACLs of pipelines; users are made by Terraform.
     {
       Sid    = "ProvisionTopics"

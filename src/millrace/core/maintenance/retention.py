@@ -19,7 +19,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Passed(Frozen):
-    """How far a table's days were let go, as the last run left it; kept beside the table."""
+    """How far a table's days were let go, as the last run left it."""
 
     # The day of that run, by its clock.
     on: date
