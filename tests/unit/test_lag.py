@@ -6,6 +6,8 @@ import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from millrace.core.backoff import Backoff
 from millrace.core.lag import (
@@ -83,6 +85,43 @@ def test_a_new_checkpoint_begins_behind_what_the_table_has() -> None:
     bounds = {("a", 0): Bounds(2, 9), ("a", 1): Bounds(5, 9), ("b", 0): Bounds(0, 4)}
     # The broker has deleted what follows in a-1, and b is new: both from the oldest record on.
     assert json.loads(start_after(held, bounds)) == {"a": {"0": 8, "1": -2}, "b": {"0": -2}}
+
+
+def test_a_table_that_has_all_that_is_gone_begins_there_and_not_at_the_oldest() -> None:
+    """Else what retention deletes between this look and the first batch is skipped in silence."""
+    assert json.loads(start_after({P0: 5}, {P0: Bounds(5, 9)})) == {"readings": {"0": 5}}
+
+
+parts = st.dictionaries(
+    st.tuples(st.sampled_from("ab"), st.integers(0, 2)),
+    st.tuples(
+        st.none() | st.integers(0, 6), st.integers(0, 6), st.integers(0, 4), st.integers(0, 2)
+    ),
+)
+
+
+@pytest.mark.generated
+@given(parts, st.booleans())
+def test_a_new_checkpoint_takes_nothing_twice_and_passes_over_only_what_was_gone(
+    found: dict, has_others: bool
+) -> None:
+    """Whatever the table holds of a partition, below, between and above what the broker has; and
+    whatever retention deletes before the first batch."""
+    held = {part: ends for part, (ends, *_) in found.items() if ends is not None}
+    bounds = {part: Bounds(low, low + more) for part, (_, low, more, _) in found.items()}
+    others = {("gone", 0): 3} if has_others else {}
+    begins = parse_offsets(start_after(held | others, bounds))
+    assert begins.keys() == bounds.keys()
+    for part, (_, low, more, deleted) in found.items():
+        oldest = min(low + deleted, low + more)
+        # As Spark reads it: a number is there or is an error, of which the operator hears.
+        begin = oldest if begins[part] == -2 else begins[part]
+        if not held.get(part):
+            assert begins[part] == -2, "all that there is, however little that is by then"
+        else:
+            assert begin >= held[part], "nothing twice"
+            assert begin == held[part] or held[part] < low, "what was there is not passed over"
+            assert begin in (held[part], oldest)
 
 
 @pytest.mark.parametrize(

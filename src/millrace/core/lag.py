@@ -49,11 +49,15 @@ def start_positions(committed: Offsets, bounds: Mapping[Partition, Bounds]) -> d
 
 
 def start_after(held: Offsets, bounds: Mapping[Partition, Bounds]) -> str:
-    """Where a stream without a checkpoint begins, in Spark's words: behind what a table has."""
+    """Where a stream without a checkpoint begins, in Spark's words: behind what a table has.
+
+    A number, wherever it is still there: what retention deletes before the first batch is then an
+    error, and not skipped.
+    """
     topics: dict[str, dict[str, int]] = {}
     for (topic, number), there in sorted(bounds.items(), key=lambda one: one[0]):
         following = held.get((topic, number), 0)
-        begin = following if following > there.low else _OLDEST
+        begin = following if following and following >= there.low else _OLDEST
         topics.setdefault(topic, {})[str(number)] = begin
     return json.dumps(topics)
 
