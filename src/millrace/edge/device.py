@@ -6,8 +6,9 @@ import re
 import select
 import socket
 import ssl
-from collections import deque
 from dataclasses import dataclass
+
+from millrace.core.gateway.backlog import Backlog
 
 _OK = re.compile(rb"OK (\d+)")
 _TOO_LONG = b"REFUSED longer"
@@ -34,25 +35,30 @@ class Device:
     def __init__(self, address: Address, name: str) -> None:
         self._address = address
         self._name = name
-        self._unsent: deque[bytes] = deque()
-        self._unanswered: deque[bytes] = deque()
+        self._backlog = Backlog()
         self._socket: socket.socket | None = None
         self._heard = b""
-        # What the gateway had of this name before; None: it was not asked yet.
-        self._before: int | None = None
-        self.delivered = self.refused = self.cuts = 0
+        self.cuts = 0
         self.trouble = ""
 
     @property
+    def delivered(self) -> int:
+        return self._backlog.delivered
+
+    @property
+    def refused(self) -> int:
+        return self._backlog.refused
+
+    @property
     def outstanding(self) -> int:
-        return len(self._unsent) + len(self._unanswered)
+        return self._backlog.outstanding
 
     @property
     def room(self) -> int:
         return _MOST_WAITING - self.outstanding
 
     def send(self, message: bytes) -> None:
-        self._unsent.append(self._framed(message))
+        self._backlog.put(self._framed(message))
 
     def poll(self, timeout_s: float) -> None:
         """Send what waits, hear what is answered; wait for that no longer than the timeout."""
@@ -90,26 +96,12 @@ class Device:
         found = _OK.fullmatch(word)
         if found is None:
             raise ConnectionRefusedError(f"the gateway answers {word!r} to HELLO")
-        self._begin_behind(int(found[1]))
+        self._backlog.begin_behind(int(found[1]))
         self._socket = made
         return made
 
-    def _begin_behind(self, safe: int) -> None:
-        if self._before is None:
-            self._before = safe
-        while self._before + self.delivered < safe and self._unanswered:
-            self._unanswered.popleft()
-            self.delivered += 1
-        self._unsent.extendleft(reversed(self._unanswered))
-        self._unanswered.clear()
-
     def _write(self, connected: socket.socket) -> None:
-        while self._unsent:
-            burst, size = [], 0
-            while self._unsent and size < _BURST_BYTES:
-                burst.append(self._unsent.popleft())
-                size += len(burst[-1])
-            self._unanswered.extend(burst)
+        while burst := self._backlog.burst(_BURST_BYTES):
             connected.sendall(b"".join(burst))
 
     def _read(self, connected: socket.socket, timeout_s: float) -> None:
@@ -119,12 +111,11 @@ class Device:
         *answers, self._heard = (self._heard + _received(connected)).split(b"\n")
         for answer in answers:
             if answer.startswith(_TOO_LONG):
-                self.refused += 1
+                self._backlog.on_refused()
             elif answer.startswith(b"REFUSED"):
                 raise ConnectionRefusedError(answer.decode())
             else:
-                self.delivered += 1
-            self._unanswered.popleft()
+                self._backlog.on_safe()
 
     def _cut(self, error: OSError) -> None:
         self.close()
