@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from millrace.core.gateway.bounds import Bounds
 from millrace.core.gateway.identity import Headers, content_of, new_epoch
-from millrace.core.gateway.look_back import TopicSight
+from millrace.core.gateway.look_back import GLANCE, TopicSight
 from millrace.core.gateway.records import Draft
 from millrace.edge.gateway import witness
 from millrace.edge.gateway.courier import courier_of
@@ -23,6 +23,8 @@ from millrace.edge.gateway.reader import Reader
 from millrace.edge.gateway.spool import Spool
 
 BOUNDS = Bounds(segment_bytes=1 << 18, total_bytes=1 << 22)
+# As many of somebody else as a glance shows.
+STRANGERS: list[tuple[Headers, bytes]] = [([], b"a stranger's")] * GLANCE
 At = dict[tuple[bytes, bytes], bytes]
 
 
@@ -58,7 +60,9 @@ class Site:
         plan = self.courier.begin("t", TopicSight("id", {0: 0}, {0: end}))
         self.ends["t", 0] = end
         there = self.broker[plan.begins[0] : plan.ends[0]] if plan.ends else []
-        self.courier.find("t", ((one, content_of(None, value)) for one, value in there))
+        found = ((one, content_of(None, value)) for one, value in there)
+        if not self.courier.find("t", found):
+            self.connect()
 
     def keep(self, text: str, count: int) -> None:
         self.spool.keep(drafts(text, count))
@@ -74,6 +78,11 @@ class Site:
 
     def stop(self) -> None:
         self.courier.close()
+        self.spool.close()
+
+    def kill(self) -> None:
+        """Nothing is written down."""
+        self.courier.reader.close()
         self.spool.close()
 
     def back_up(self, to: Path) -> None:
@@ -178,6 +187,81 @@ def test_of_a_copy_another_may_have_sent_all_that_waits(site, tmp_path):
     site.connect()
     site.deliver()
     assert site.values == [*words("sent", 3), *words("waits", 5)]
+
+
+def test_a_copy_that_is_killed_before_its_first_link_still_looks_back(site, tmp_path):
+    site.keep("waits", 5)
+    site.back_up(tmp_path / "backup")
+    site.broker += STRANGERS
+    site.deliver()
+    site.stop()
+    site.restore(tmp_path / "backup", connects=False)
+    site.keep("new", 1)
+    site.kill()
+    site.start()
+    site.deliver()
+    assert site.values[len(STRANGERS) :] == [*words("waits", 5), *words("new", 1)]
+
+
+def test_what_a_restored_folder_keeps_before_its_first_link_is_not_taken_for_done(site, tmp_path):
+    """Where its progress is newer than its spool, as it was copied while the gateway ran."""
+    site.keep("old", 3)
+    site.deliver()
+    site.back_up(tmp_path / "backup")
+    site.keep("life", 100)
+    site.deliver()
+    site.stop()
+    shutil.copy(tmp_path / "lines" / "progress", tmp_path / "backup" / "progress")
+    site.restore(tmp_path / "backup", connects=False)
+    site.keep("new", 50)
+    site.kill()
+    site.start()
+    site.deliver()
+    assert site.values == [*words("old", 3), *words("life", 100), *words("new", 50)]
+
+
+def test_a_backup_of_before_the_first_link_is_looked_for_in_all_of_the_topic(tmp_path):
+    site = Site.__new__(Site)
+    site.folder, site.broker = tmp_path / "lines", []
+    site.open()
+    site.keep("waits", 5)
+    site.back_up(tmp_path / "backup")
+    site.connect()
+    site.deliver()
+    site.stop()
+    site.restore(tmp_path / "backup")
+    site.deliver()
+    assert site.values == words("waits", 5)
+    site.stop()
+
+
+def test_what_was_delivered_since_a_backup_is_known_though_nothing_was_kept_since(site, tmp_path):
+    """Its spool is as it was; what says how far it is delivered is not."""
+    site.keep("waits", 5)
+    site.back_up(tmp_path / "backup")
+    site.broker += STRANGERS
+    site.deliver()
+    site.stop()
+    site.restore(tmp_path / "backup", in_place=True)
+    site.deliver()
+    assert site.values[len(STRANGERS) :] == words("waits", 5)
+
+
+def test_what_a_glance_finds_is_not_forgotten_when_that_link_breaks(site, tmp_path):
+    """Of a machine whose memory was put back too."""
+    site.keep("waits", 5)
+    site.back_up(tmp_path / "backup")
+    shutil.copytree(witness.PLACE, tmp_path / "memory")
+    site.deliver()
+    site.stop()
+    shutil.copytree(tmp_path / "memory", witness.PLACE, dirs_exist_ok=True)
+    site.restore(tmp_path / "backup", connects=False, in_place=True)
+    assert not site.spool.may_be_a_copy
+    site.connect()
+    site.courier.save()
+    site.connect()
+    site.deliver()
+    assert site.values == words("waits", 5)
 
 
 def test_a_backup_whose_progress_is_newer_than_its_spool_holds_nothing_up(site, tmp_path):
@@ -314,7 +398,9 @@ def test_a_number_at_the_broker_that_was_never_given_here_begins_a_life(site, tm
 def test_an_epoch_grows_and_has_chance_in_it_and_fits_a_signed_integer():
     assert new_epoch(1_800_000_000, 5) == (1_800_000_000 << 31) + 5
     assert new_epoch(0, 1) != new_epoch(0, 2)
-    assert new_epoch(0, 7, before=1 << 60) == (1 << 60) + 1
+    # Two lives of one backup, on a machine whose clock begins in 1970.
+    before = new_epoch(1_800_000_000, 5)
+    assert before < new_epoch(0, 7, before) != new_epoch(0, 8, before) > before
     assert 0 <= new_epoch(1 << 40, 1 << 40) < 1 << 63
 
 

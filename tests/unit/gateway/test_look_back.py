@@ -43,10 +43,12 @@ def test_a_topic_that_nothing_was_sent_to_begins_at_its_ends():
     assert (plan.history, plan.safe, plan.ends) == (History.SAME, SIGHT.ends, {})
 
 
-def test_who_has_sent_nothing_that_is_not_done_begins_at_the_ends_after_a_glance():
+def test_who_has_sent_nothing_that_is_not_done_takes_a_glance():
+    """Where it ends, the window's next positions do."""
     sight = TopicSight("id-1", begins={0: 10, 1: 0}, ends={0: 5_000_000, 1: 20})
     plan = plan_look_back(Known("id-1", {0: 20, 1: 20}), sight, may_have_sent=False)
-    assert plan.safe == sight.ends
-    assert (plan.begins, plan.ends) == ({0: 20, 1: 20}, {0: 20 + GLANCE, 1: 20})
+    assert plan.safe == plan.begins == {0: 20, 1: 20}
+    assert plan.ends == {0: 20 + GLANCE, 1: 20}
     anew = plan_look_back(Known("id-0", {0: 20, 1: 0}), sight, may_have_sent=False)
-    assert (anew.history, anew.safe, anew.ends) == (History.ANEW, sight.ends, {})
+    assert (anew.history, anew.safe) == (History.ANEW, sight.begins)
+    assert anew.ends == {0: 10 + GLANCE, 1: 20}

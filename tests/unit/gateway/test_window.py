@@ -20,6 +20,7 @@ def new_window(progress: Progress | None = None) -> Window:
     """Of a sender to topic t, which has ends of its own."""
     window = Window(progress or Progress(ids={"t": ""}))
     window.share(ENDS)
+    window.end_look("t")
     ENDS.clear()
     return window
 
@@ -134,3 +135,13 @@ def test_what_was_lost_at_the_end_of_a_spool_is_passed_over():
     assert (window.base, window.outstanding) == (0, 1)
     window.finish(0)
     assert (window.base, window.next) == (10, 10)
+
+
+def test_positions_follow_only_in_topics_that_this_link_has_looked_through():
+    window = Window(Progress(offsets={"t": {0: 3}, "u": {0: 4}}, ids={"t": "", "u": ""}))
+    window.share({("t", 0): 7, ("u", 0): 9})
+    window.end_look("t")
+    assert window.progress().offsets == {"t": {0: 7}, "u": {0: 4}}
+    window.rewind()
+    window.share({("t", 0): 8, ("u", 0): 9})
+    assert window.progress().offsets == {"t": {0: 7}, "u": {0: 4}}

@@ -41,7 +41,8 @@ class Identity:
 
 def new_epoch(now_s: int, chance: int, before: int = -1) -> int:
     """Above `before`; by its time it grows, by chance no other life has it, whatever its clock."""
-    return max((now_s % (1 << 32)) << 31 | chance % (1 << 31), before + 1)
+    seconds = max(now_s % (1 << 32), (before >> 31) + 1)
+    return min(seconds, (1 << 32) - 1) << 31 | chance % (1 << 31)
 
 
 def content_of(key: bytes | None, value: bytes | None) -> int:

@@ -55,19 +55,22 @@ class LookBack:
     ends: Mapping[int, int]
 
 
-def plan_look_back(known: Known | None, sight: TopicSight, *, may_have_sent: bool) -> LookBack:
-    """`may_have_sent`: messages that are not done may have been sent before."""
+def plan_look_back(
+    known: Known | None, sight: TopicSight, *, may_have_sent: bool, another_may_have: bool = False
+) -> LookBack:
+    """`may_have_sent`: messages that are not done may have been sent before. `another_may_have`: by
+    a spool of which this one is a copy, so that nothing that is kept here tells where."""
     history = _history(known, sight)
     if known is None:
+        if another_may_have:
+            return LookBack(history, sight.begins, sight.begins, sight.ends)
         return LookBack(history, sight.ends, {}, {})
     kept = known.offsets if history is History.SAME else {}
     begins = {number: max(kept.get(number, 0), first) for number, first in sight.begins.items()}
     if may_have_sent:
         return LookBack(history, begins, begins, sight.ends)
-    if history is not History.SAME:
-        return LookBack(history, sight.ends, {}, {})
     ends = {number: min(end, begins[number] + GLANCE) for number, end in sight.ends.items()}
-    return LookBack(history, sight.ends, begins, ends)
+    return LookBack(history, begins, begins, ends)
 
 
 def _history(known: Known | None, sight: TopicSight) -> History:

@@ -16,10 +16,14 @@ Part = tuple[str, int]
 class Progress(Frozen):
     """All before `base` are done. None from `reach` on was ever handed over. What an earlier
     delivery sent of those between, and was not told of, is at the broker from these offsets on, by
-    topic and partition."""
+    topic and partition.
+
+    Those before `copied` were there when the spool came up as what may be a copy: the original may
+    have sent any of them, to topics of which nothing stands here too."""
 
     base: int = 0
     reach: int = 0
+    copied: int = 0
     offsets: dict[str, dict[int, int]] = Field(default_factory=dict)
     # The topics' ids: under another id the same name is another topic.
     ids: dict[str, str] = Field(default_factory=dict)
@@ -27,7 +31,12 @@ class Progress(Frozen):
     def within(self, end: int) -> Progress:
         """Of a spool that ends there. One that is put back may end before what was done: what comes
         then was not."""
-        return self.model_copy(update={"base": min(self.base, end), "reach": min(self.reach, end)})
+        ends = {name: min(getattr(self, name), end) for name in ("base", "reach", "copied")}
+        return self.model_copy(update=ends)
+
+    def as_of_a_copy(self, end: int) -> Progress:
+        """Of a spool that ends there."""
+        return self.model_copy(update={"reach": end, "copied": end})
 
 
 class Window:
@@ -53,9 +62,12 @@ class Window:
             for topic, parts in progress.offsets.items()
             for partition, offset in parts.items()
         }
-        # What is known of where the topics end. Whatever is handed over from now on comes behind.
+        # What is known of where the topics end. Whatever is handed over from now on comes behind,
+        # but not in topics that this link has not looked through yet.
         self._ends: dict[Part, int] = {}
+        self._unread = set(progress.ids)
         self._reach = self._mark = max(progress.base, progress.reach)
+        self._copied = progress.copied
         self._at_mark = dict(self._safe)
 
     @property
@@ -66,6 +78,11 @@ class Window:
     def may_have_sent(self) -> bool:
         """Whether any message that is not done was ever handed over, by an earlier process too."""
         return self.base < self._reach
+
+    @property
+    def another_may_have_sent(self) -> bool:
+        """Whether a spool of which this one is a copy may have sent messages that are not done."""
+        return self.base < self._copied
 
     @property
     def span(self) -> int:
@@ -132,7 +149,7 @@ class Window:
         self._ends = ends
 
     def known(self, topic: str) -> Known | None:
-        """None: nothing was ever sent to it."""
+        """None: nothing was ever sent to it, unless by another life of the spool."""
         if topic not in self._ids:
             return None
         offsets = {number: at for (name, number), at in self._safe.items() if name == topic}
@@ -145,6 +162,16 @@ class Window:
                 del kept[part]
             kept.update({(topic, number): offset for number, offset in offsets.items()})
         self._ids[topic] = topic_id
+        self._unread.add(topic)
+
+    def end_look(self, topic: str) -> None:
+        self._unread.discard(topic)
+
+    def doubt(self, end: int) -> None:
+        """Another life has sent some of what is not done: any before `end` may be at the broker."""
+        self._reach = self._mark = max(self._reach, end)
+        self._at_mark = dict(self._safe)
+        self._copied = end
 
     def forget(self, topic: str) -> None:
         """Its offsets mean nothing any more; what was sent may be anywhere in it."""
@@ -164,6 +191,7 @@ class Window:
         self._gaps.clear()
         self._in_gaps = 0
         self.next = self.base
+        self._unread.update(self._ids)
 
     def progress(self, allowed: int = 0) -> Progress:
         """Offsets of a moment at which nothing of what is not done now had been handed over:
@@ -181,9 +209,13 @@ class Window:
         for (topic, partition), offset in self._safe.items():
             offsets.setdefault(topic, {})[partition] = offset
         reach = max(self._reach, allowed)
-        return Progress(base=self.base, reach=reach, offsets=offsets, ids=dict(self._ids))
+        copied = self._copied if self.another_may_have_sent else 0
+        return Progress(
+            base=self.base, reach=reach, copied=copied, offsets=offsets, ids=dict(self._ids)
+        )
 
     def _ends_now(self) -> dict[Part, int]:
         """Of the topics that it sends to."""
-        ends = {part: end for part, end in self._ends.items() if part[0] in self._ids}
+        topics = self._ids.keys() - self._unread
+        ends = {part: end for part, end in self._ends.items() if part[0] in topics}
         return {**self._safe, **ends}

@@ -35,6 +35,8 @@ class Source(Protocol):
     def epoch(self) -> int: ...
     @property
     def may_be_a_copy(self) -> bool: ...
+    def has_newer_progress(self, turn: int) -> bool: ...
+    def note_progress(self, turn: int) -> None: ...
     @property
     def first_index(self) -> int: ...
     @property
@@ -59,6 +61,11 @@ class Pages(Protocol):
 
 class Store(Protocol):
     """Where it is kept how far a source is delivered."""
+
+    @property
+    def turn(self) -> int:
+        """How often that was written."""
+        ...
 
     def read(self) -> Progress: ...
     def write(self, progress: Progress) -> None: ...
@@ -106,10 +113,18 @@ class Courier:
         self.reader = reader
         self.dead_letters = letters
         self._store = store
-        kept = store.read().within(spool.next_index)
-        # Of a copy, another may have sent any.
-        self._allowed = spool.next_index if spool.may_be_a_copy else kept.reach
-        self.window = Window(kept.model_copy(update={"reach": self._allowed}))
+        last = store.read()
+        kept = last.within(spool.next_index)
+        is_copy = spool.may_be_a_copy or spool.has_newer_progress(store.turn)
+        if is_copy:
+            kept = kept.as_of_a_copy(spool.next_index)
+        if is_copy or kept.base < last.base:
+            # A process that ends before its first link leaves no other sign of it: the next one
+            # would take what this one keeps for done.
+            store.write(kept)
+            spool.note_progress(store.turn)
+        self._allowed = kept.reach
+        self.window = Window(kept)
         self._quiet_saves = 0
         self._site = site
         self._identities: dict[bytes, Identity] = {}
@@ -279,20 +294,39 @@ class Courier:
 
     def begin(self, topic: str, sight: TopicSight) -> LookBack:
         """On a new link, where a topic is seen so; it is written down before anything is sent."""
-        may_have_sent = self.window.may_have_sent
-        plan = plan_look_back(self.window.known(topic), sight, may_have_sent=may_have_sent)
+        window = self.window
+        plan = plan_look_back(
+            window.known(topic),
+            sight,
+            may_have_sent=window.may_have_sent,
+            another_may_have=window.another_may_have_sent,
+        )
         self.window.begin(topic, sight.id, plan.safe)
         self._found.forget(topic.encode())
         self._write()
         return plan
 
-    def find(self, topic: str, messages: Iterable[Found]) -> None:
-        """With what they hold, as `content_of` says it: a name alone proves nothing."""
-        name = topic.encode()
+    def find(self, topic: str, messages: Iterable[Found]) -> bool:
+        """With what they hold, as `content_of` says it: a name alone proves nothing.
+
+        False: what was looked through does not do. Another life has sent what waits here, of which
+        this one knew nothing; it is written down that more is to be looked for.
+        """
+        may_have_sent = self.window.may_have_sent
+        count = self._find(topic, messages)
+        if count and not may_have_sent:
+            self.window.doubt(self.spool.next_index)
+            self._write()
+        self.window.end_look(topic)
+        return may_have_sent or not self.window.may_have_sent
+
+    def _find(self, topic: str, messages: Iterable[Found]) -> int:
+        name, count = topic.encode(), 0
         identity = self.identity(name)
         for headers, content in messages:
             found = identity.found_in(headers)
             if found:
+                count += 1
                 self._found.add(name, *found, content)
         self._horizon = self.spool.next_index
         if self._found.highest(name, self.spool.epoch) >= self.spool.next_number(name):
@@ -302,6 +336,7 @@ class Courier:
                 *(self.name, topic),
             )
             self.spool.begin_life()
+        return count
 
     # What is written down.
 
@@ -324,6 +359,7 @@ class Courier:
     def _write(self) -> None:
         self._quiet_saves = 0
         self._store.write(self.window.progress(self._allowed))
+        self.spool.note_progress(self._store.turn)
 
     def _oldest_s(self) -> int | None:
         while len(self._times) > 1 and self._times[1][0] <= self.window.base:

@@ -147,8 +147,10 @@ class Forwarder:
         count = sum(max(0, end - plan.begins[part]) for part, end in plan.ends.items())
         if count:
             self.busy_with = f"looking through {count:,} messages of topic {topic!r}"
-            courier.find(topic, self._counted(look.messages(topic, plan.begins, plan.ends)))
-            self.busy_with = ""
+        messages = look.messages(topic, plan.begins, plan.ends) if count else ()
+        if not courier.find(topic, self._counted(messages)):
+            raise LinkBrokenError(courier.name, "another life of its spool has sent what waits")
+        self.busy_with = ""
         self.refusals.pop(topic.encode(), None)
 
     def _counted(self, messages: Iterable[Found]) -> Iterator[Found]:

@@ -58,6 +58,12 @@ class LetterBox:
                 self._numbers.append(numbers[topic])
             at += len(line)
 
+    def has_newer_progress(self, turn: int) -> bool:  # noqa: ARG002 - of a spool
+        return False
+
+    def note_progress(self, turn: int) -> None:
+        """It is read to its end, and gone."""
+
     def read(self) -> list[Record]:
         begin = self.position
         self.position = min(begin + _READ, self.next_index)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 
 from millrace.core.gateway.identity import new_epoch
 from millrace.core.gateway.ledger import Ledger
 from millrace.core.gateway.records import Record
 from millrace.edge.gateway.clock import Clock
-from millrace.edge.gateway.renamed import Renamed
-from millrace.edge.gateway.witness import Witness
+from millrace.edge.gateway.renamed import Renamed, renamed_in
+from millrace.edge.gateway.witness import Witness, witness_of
 
 log = logging.getLogger(__name__)
 
@@ -20,12 +21,24 @@ log = logging.getLogger(__name__)
 class Life:
     """Goes on where the witness knows the spool; else another begins, in an epoch of its own."""
 
-    def __init__(self, folder: Path, ledger: Ledger, clock: Clock, *, is_new: bool) -> None:
-        self._folder = folder
+    def __init__(
+        self,
+        name: str,
+        ledger: Ledger,
+        clock: Clock,
+        witness: Witness,
+        renamed: Renamed,
+        chance: Callable[[], int],
+        *,
+        is_new: bool,
+    ) -> None:
+        """`chance`: 31 bits that nobody foresees."""
+        self._name = name
         self._ledger = ledger
         self._clock = clock
-        self._witness = Witness(folder)
-        self._renamed = Renamed(folder / "renamed.json")
+        self._witness = witness
+        self._renamed = renamed
+        self._chance = chance
         epoch, next_index = ledger.epoch, ledger.next_index
         is_known = not is_new and self._witness.knows(epoch, next_index)
         since_boot_s = clock.since_boot_s()
@@ -53,11 +66,16 @@ class Life:
         """Everything before it is safe."""
         self._witness.note(next_index)
 
+    def has_newer(self, turn: int) -> bool:
+        return self._witness.has_newer(turn)
+
+    def note_progress(self, turn: int) -> None:
+        self._witness.note_progress(turn)
+
     def begin_anew(self, next_index: int, first: Record | None = None) -> None:
         """Another life has used the numbers that are to come; those of `first`, and of all that is
         behind it, too."""
-        chance = secrets.randbits(31)
-        epoch = new_epoch(self._clock.wall_ms() // 1000, chance, self._ledger.epoch)
+        epoch = new_epoch(self._clock.wall_ms() // 1000, self._chance(), self._ledger.epoch)
         if first:
             self._renamed.add(first, epoch)
         self._ledger.epoch = epoch
@@ -82,11 +100,17 @@ class Life:
             log.error(
                 "%s: it came back in an older state: %s messages that were safe are not here; those"
                 " of them that the broker has not are lost",
-                *(self._folder, self.missing),
+                *(self._name, self.missing),
             )
         elif not is_new:
             log.info(
                 "%s: this machine has not seen it since it was started, so it may be a copy or an"
                 " older state: what comes from now on is named in epoch %s",
-                *(self._folder, self._ledger.epoch),
+                *(self._name, self._ledger.epoch),
             )
+
+
+def life_of(folder: Path, ledger: Ledger, clock: Clock, *, is_new: bool) -> Life:
+    witness, renamed = witness_of(folder), renamed_in(folder / "renamed.json")
+    chance = partial(secrets.randbits, 31)
+    return Life(str(folder), ledger, clock, witness, renamed, chance, is_new=is_new)

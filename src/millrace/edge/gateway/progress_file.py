@@ -25,7 +25,8 @@ class ProgressFile:
             os.posix_fallocate(self._handle, 0, 2 * _SLOT_BYTES)
             os.fsync(self._handle)
             sync_folder(file.parent)
-        self._turn, self._last = _newest(self._handle)
+        # How often it was written.
+        self.turn, self._last = _newest(self._handle)
 
     def read(self) -> Progress:
         return self._last
@@ -36,9 +37,9 @@ class ProgressFile:
         body = progress.model_dump_json().encode()
         if len(body) > _SLOT_BYTES - _HEAD.size:
             raise ValueError(f"{len(body)} bytes of progress do not fit; are there so many topics?")
-        self._turn += 1
-        data = _HEAD.pack(self._turn, len(body), zlib.crc32(body)) + body
-        write_whole(self._handle, data, (self._turn % 2) * _SLOT_BYTES)
+        self.turn += 1
+        data = _HEAD.pack(self.turn, len(body), zlib.crc32(body)) + body
+        write_whole(self._handle, data, (self.turn % 2) * _SLOT_BYTES)
         os.fdatasync(self._handle)
         self._last = progress
 

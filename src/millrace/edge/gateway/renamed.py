@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from pydantic import TypeAdapter
@@ -10,25 +11,24 @@ from millrace.core.gateway.records import Record
 from millrace.state.files import read_text, sync_folder, write_atomic
 
 # By the epoch that is not theirs alone: the first message that has another one, and that epoch.
+Epochs = Mapping[int, tuple[int, int]]
 _Epochs = TypeAdapter(dict[int, tuple[int, int]])
 
 
 class Renamed:
-    """In a file, so that what was sent under its new name is known by it after a kill."""
+    """Kept, so that what was sent under its new name is known by it after a kill."""
 
-    def __init__(self, file: Path) -> None:
-        self._file = file
-        text = read_text(file)
-        self._epochs = _Epochs.validate_json(text) if text else {}
+    def __init__(self, epochs: Epochs, keep: Callable[[Epochs], None]) -> None:
+        """`keep`: they outlive the process when it returns."""
+        self._epochs = epochs
+        self._keep = keep
 
     def __bool__(self) -> bool:
         return bool(self._epochs)
 
     def add(self, first: Record, epoch: int) -> None:
-        """On disk when it returns."""
         self._epochs = {**self._epochs, first.epoch: (first.serial, epoch)}
-        write_atomic(self._file, _Epochs.dump_json(self._epochs))
-        sync_folder(self._file.parent)
+        self._keep(self._epochs)
 
     def apply(self, record: Record) -> Record:
         while renamed := self._epochs.get(record.epoch):
@@ -37,3 +37,13 @@ class Renamed:
                 break
             record = record._replace(epoch=epoch)
         return record
+
+
+def renamed_in(file: Path) -> Renamed:
+    text = read_text(file)
+
+    def keep(epochs: Epochs) -> None:
+        write_atomic(file, _Epochs.dump_json(dict(epochs)))
+        sync_folder(file.parent)
+
+    return Renamed(_Epochs.validate_json(text) if text else {}, keep)

@@ -15,7 +15,7 @@ from millrace.core.gateway.segments import encode_heading_of, file_name
 from millrace.edge.gateway.clock import Clock
 from millrace.edge.gateway.data_folder import hold
 from millrace.edge.gateway.disk import NoRoomError, allocate, make_file, write_whole
-from millrace.edge.gateway.life import Life
+from millrace.edge.gateway.life import life_of
 from millrace.edge.gateway.recovery import read_heading, recover
 
 
@@ -36,7 +36,7 @@ class Spool:
         found = recover(folder, waits_for_missing=waits_for_missing)
         self._ledger = found.ledger
         is_new = not found.segments
-        self.life = Life(folder, found.ledger, clock or Clock(), is_new=is_new)
+        self.life = life_of(folder, found.ledger, clock or Clock(), is_new=is_new)
         self._lock = threading.Lock()
         self._segments = found.segments
         self._sizes = {first: self.path(first).stat().st_size for first in found.segments}
@@ -63,6 +63,14 @@ class Spool:
     def may_be_a_copy(self) -> bool:
         """Whether this machine has not seen it before, in this place and as far as this."""
         return self.life.is_another
+
+    def has_newer_progress(self, turn: int) -> bool:
+        """Whether progress that was written so often is of an older state of this spool's folder,
+        as this machine has seen newer progress since its boot."""
+        return self.life.has_newer(turn)
+
+    def note_progress(self, turn: int) -> None:
+        self.life.note_progress(turn)
 
     def next_number(self, topic: bytes) -> int:
         return self._ledger.next_number(topic)
