@@ -8,9 +8,12 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from millrace.core.errors import MillraceError
 from millrace.core.gateway.bounds import Bounds
@@ -18,10 +21,13 @@ from millrace.core.gateway.records import Draft
 from millrace.core.gateway.risk import RISK
 from millrace.core.gateway.spec import GatewaySpec
 from millrace.core.gateway.window import Progress
+from millrace.edge.gateway import spool as spool_module
 from millrace.edge.gateway.data_folder import hold
+from millrace.edge.gateway.disk import write_whole
 from millrace.edge.gateway.left import count_waiting
 from millrace.edge.gateway.progress_file import ProgressFile
 from millrace.edge.gateway.reader import Reader
+from millrace.edge.gateway.recovery import look
 from millrace.edge.gateway.spool import Spool
 
 BOUNDS = Bounds(segment_bytes=1 << 18, total_bytes=1 << 26)
@@ -36,6 +42,7 @@ LINES = {
 _WRITES_ELSEWHERE = """
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from millrace.core.gateway.bounds import Bounds
 from millrace.edge.gateway.spool import Spool
 Spool(Path(sys.argv[1]), Bounds(segment_bytes=1 << 18, total_bytes=1 << 26))
@@ -187,3 +194,45 @@ def test_looks_beside_a_living_writer_cost_it_no_message(tmp_path):
     again = Spool(tmp_path / "lines" / "spool", BOUNDS)
     assert count_left(again) == safe
     again.close()
+
+
+steps = st.lists(
+    st.tuples(st.sampled_from(["keep", "keep", "trim", "drop"]), st.integers(1, 200)), max_size=12
+)
+
+
+@pytest.mark.generated
+@settings(max_examples=25)
+@given(steps=steps, share=st.floats(0, 1))
+def test_beside_a_living_writer_others_look_and_are_refused_and_change_no_byte(steps, share):
+    """Between its steps, and while `share` of a write is on the disk."""
+    with TemporaryDirectory() as text, pytest.MonkeyPatch.context() as patch:
+        folder = Path(text)
+        spool = Spool(folder, BOUNDS)
+
+        def look_on(least: int, most: int) -> None:
+            before = fingerprint(folder)
+            seen = look(folder)
+            assert seen.start == spool.first_index or not seen
+            assert least <= seen.stop <= most or not seen
+            with pytest.raises(MillraceError, match="works with it"):
+                Spool(folder, BOUNDS)
+            assert fingerprint(folder) == before
+
+        def write_slowly(handle: int, data: bytes, at: int) -> None:
+            part = int(len(data) * share)
+            write_whole(handle, data[:part], at)
+            look_on(spool.next_index, spool.next_index + count)
+            write_whole(handle, data[part:], at + part)
+
+        patch.setattr(spool_module, "write_whole", write_slowly)
+        for what, count in steps:
+            if what == "keep":
+                spool.keep(drafts(count))
+            elif what == "trim":
+                spool.trim(spool.next_index * count // 200)
+            else:
+                spool.drop_oldest()
+            look_on(spool.next_index, spool.next_index)
+        assert count_left(spool) == spool.next_index - spool.first_index
+        spool.close()

@@ -263,12 +263,12 @@ _OF_SOME: dict[str, Event] = {
 @contextmanager
 def bounds_of(seed: int, *, glances: bool) -> Iterator[None]:
     """In every other life what is allowed ahead is used up, and positions follow, within it."""
-    kept = courier._ALLOWED_AHEAD, courier._FOLLOW_EVERY, look_back.GLANCE  # noqa: SLF001
+    kept = courier.ALLOWED_AHEAD, courier._FOLLOW_EVERY, look_back.GLANCE  # noqa: SLF001
     if seed % 2:
-        courier._ALLOWED_AHEAD, courier._FOLLOW_EVERY = 6, 2  # noqa: SLF001
+        courier.ALLOWED_AHEAD, courier._FOLLOW_EVERY = 6, 2  # noqa: SLF001
     if not glances:
         look_back.GLANCE = 0
     try:
         yield
     finally:
-        courier._ALLOWED_AHEAD, courier._FOLLOW_EVERY, look_back.GLANCE = kept  # noqa: SLF001
+        courier.ALLOWED_AHEAD, courier._FOLLOW_EVERY, look_back.GLANCE = kept  # noqa: SLF001
