@@ -41,7 +41,9 @@ class Life:
         self.broker = Broker(self.chance)
         self.truth = Truth()
         self._machines = self._inodes = 0
-        folders = {name: Folder(self._inode()) for name in INPUTS}
+        # Half of the lives have no neighbour, and take half the time.
+        inputs = INPUTS if self.chance.happens(0.5) else INPUTS[:1]
+        folders = {name: Folder(self._inode()) for name in inputs}
         self.process = Process(self.chance, self.broker, self.truth, self._machine(), folders)
         # Of copies of the folder that live beside it.
         self.clones: list[Process] = []
@@ -193,7 +195,7 @@ class Life:
         one, backup = self.process, self._backup
         one.cut()
         self.restored += 1
-        before = {name: one.spools[name].next_index for name in INPUTS}
+        before = {name: spool.next_index for name, spool in one.spools.items()}
         way = self.chance.below(4)
         folders = {
             name: folder.copy(one.folders[name].inode if way else self._inode())
@@ -212,7 +214,7 @@ class Life:
         """The folder is gone, and the clock may stand at its beginning."""
         self.process.cut()
         self.restored += 1
-        self._go_on_in({name: Folder(self._inode()) for name in INPUTS})
+        self._go_on_in({name: Folder(self._inode()) for name in self.process.folders})
 
     def _go_on_in(self, folders: dict[str, Folder]) -> None:
         """What was safe, and is neither here nor at the broker, is gone with the newer folder."""
