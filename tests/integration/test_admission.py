@@ -1,4 +1,4 @@
-"""Which certificate of which role each listener of a broker lets in, by real handshakes."""
+"""Whom each listener of a broker lets in, by real handshakes and a request of a master."""
 
 from __future__ import annotations
 
@@ -10,91 +10,93 @@ from pathlib import Path
 
 import pytest
 
-from millrace.core.addresses import LOCAL_NAMES
-from millrace.core.layout import Layout
-from millrace.local.certificates import Role
-from millrace.local.devices import issue
-from millrace.local.pki import ensure_certificate, ensure_device_authority
+from tests.callers import (
+    IN,
+    LOGIN,
+    NO,
+    NO_RIGHT,
+    Hall,
+    answers_of,
+    connected,
+    enter,
+    expected,
+)
 from tests.integration.conftest import RunningSite
 
-SITE = "plant-t"
-# ApiVersions, the one request that needs no login: size, key, version, number, no client's name.
-ASK = struct.pack(">ihhih", 10, 18, 0, 7, -1)
+
+def framed(key: int, version: int, rest: bytes) -> bytes:
+    """A request of nobody's name, with the number 7."""
+    request = struct.pack(">hhih", key, version, 7, -1) + rest
+    return struct.pack(">i", len(request)) + request
 
 
-def leaf(layout: Layout, name: str, role: Role) -> Path:
-    return ensure_certificate(layout, layout.certificate("roles", name), name, role, LOCAL_NAMES)
+NUMBER = struct.pack(">i", 7)
+# The one request that needs no login: what is spoken here.
+VERSIONS = framed(18, 0, b"")
+METADATA = framed(3, 0, struct.pack(">i", 0))
+# How the controllers stand, which is told to whom may describe the cluster.
+_NAME = b"__cluster_metadata"
+QUORUM = framed(
+    55, 0, b"\0\2" + bytes([len(_NAME) + 1]) + _NAME + b"\2" + struct.pack(">i", 0) + b"\0\0\0"
+)
+NOT_ALLOWED = 31
 
 
-def device_named(layout: Layout, name: str) -> Path:
-    """A device that is called as the cluster's masters are."""
-    file, signer = layout.home / f"device-{name}.pem", ensure_device_authority(layout, SITE)
-    return ensure_certificate(layout, file, name, Role.CLIENT, authority=signer)
+@pytest.fixture(scope="module")
+def hall(site: RunningSite, tmp_path_factory: pytest.TempPathFactory) -> Hall:
+    return enter(site.layout, site.spec.name, tmp_path_factory.mktemp("callers"))
 
 
-Made = Callable[[Layout], Path | None]
-# Who shows which certificate, and whether a handshake with it succeeds where one is asked for.
-CALLERS: dict[str, tuple[Made, bool]] = {
-    "a broker of the site": (lambda layout: layout.broker_certificate(SITE), True),
-    "the site's administrator": (lambda layout: layout.certificate(SITE, "admin"), True),
-    # It has no right there: see test_refusals.
-    "another site's administrator": (lambda one: leaf(one, "plant-y-admin", Role.CLIENT), True),
-    "the site's gateway": (lambda layout: leaf(layout, f"{SITE}-gateway", Role.SERVER), False),
-    "a server named as the administrator": (
-        lambda layout: leaf(layout, f"{SITE}-admin", Role.SERVER),
-        False,
-    ),
-    "a device of the site": (lambda layout: issue(layout, SITE, "press"), False),
-    "a device named as the administrator": (
-        lambda layout: device_named(layout, f"{SITE}-admin"),
-        False,
-    ),
-    "a device named as a broker": (lambda layout: device_named(layout, f"{SITE}-broker"), False),
-    "nobody": (lambda _: None, False),
-}
+def as_master(site: RunningSite, port: int) -> Callable[[Path | None], str]:
+    def tell(certificate: Path | None) -> str:
+        answer = asked(site, port, certificate, QUORUM)
+        if not answer.startswith(NUMBER):
+            return NO
+        (error,) = struct.unpack(">h", answer[5:7])
+        assert error in (0, NOT_ALLOWED), error
+        return NO_RIGHT if error else IN
+
+    return tell
 
 
-@pytest.mark.parametrize(("made", "expected"), CALLERS.values(), ids=CALLERS.keys())
-def test_listeners_for_certificates_let_in_who_has_one_of_the_right_role(
-    site: RunningSite, made: Made, *, expected: bool
+def as_user(site: RunningSite) -> Callable[[Path | None], str]:
+    """By TLS 1.3 a client hears only by an answer whether its certificate was taken."""
+
+    def tell(certificate: Path | None) -> str:
+        if not asked(site, site.spec.port, certificate, VERSIONS):
+            return NO
+        return IN if asked(site, site.spec.port, certificate, METADATA) else LOGIN
+
+    return tell
+
+
+def asked(site: RunningSite, port: int, certificate: Path | None, request: bytes) -> bytes:
+    """An answer without its length; empty: the talk was ended."""
+    try:
+        with connected(site.layout.ca, port, certificate) as tls:
+            tls.sendall(request)
+            return tls.recv(64)[4:]
+    except (ssl.SSLError, ConnectionError):
+        return b""
+
+
+@pytest.mark.parametrize("port", ["admin_port", "controller_port"])
+def test_listeners_for_masters_serve_who_has_a_certificate_with_that_right(
+    site: RunningSite, hall: Hall, port: str
 ) -> None:
-    certificate = made(site.layout)
-    for port in (site.spec.admin_port, site.spec.controller_port):
-        assert is_answered(site, port, certificate) is expected, port
+    tell = as_master(site, getattr(site.spec, port))
+    assert answers_of(hall, tell) == expected("broker, masters")
 
 
-def test_a_certificate_is_no_login_where_passwords_are_asked_for(site: RunningSite) -> None:
-    """The handshake needs none, and what one says counts for nothing."""
-    admin = site.layout.certificate(SITE, "admin")
-    assert is_answered(site, site.spec.port, None)
-    assert is_answered(site, site.spec.port, admin)
-    # Metadata, which needs a login.
-    with connected(site, site.spec.port, admin) as tls:
-        tls.sendall(struct.pack(">ihhihi", 14, 3, 0, 8, -1, 0))
-        assert tls.recv(64) == b""
+def test_a_certificate_is_no_login_where_passwords_are_asked_for(
+    site: RunningSite, hall: Hall
+) -> None:
+    assert answers_of(hall, as_user(site)) == expected("broker, users")
 
 
 @pytest.mark.parametrize("port", ["port", "admin_port", "controller_port"])
 def test_no_listener_talks_in_plain_text(site: RunningSite, port: str) -> None:
     with socket.create_connection(("127.0.0.1", getattr(site.spec, port)), 10) as plain:
         plain.settimeout(10)
-        plain.sendall(ASK)
-        assert not plain.recv(64).endswith(struct.pack(">i", 7))
-
-
-def connected(site: RunningSite, port: int, certificate: Path | None) -> ssl.SSLSocket:
-    context = ssl.create_default_context(cafile=str(site.layout.ca))
-    if certificate:
-        context.load_cert_chain(certificate)
-    raw = socket.create_connection(("127.0.0.1", port), 10)
-    return context.wrap_socket(raw, server_hostname="127.0.0.1")
-
-
-def is_answered(site: RunningSite, port: int, certificate: Path | None) -> bool:
-    """By TLS 1.3 a client hears only then whether its certificate was taken."""
-    try:
-        with connected(site, port, certificate) as tls:
-            tls.sendall(ASK)
-            return tls.recv(8)[4:] == struct.pack(">i", 7)
-    except OSError:
-        return False
+        plain.sendall(VERSIONS)
+        assert not plain.recv(64)[4:].startswith(NUMBER)

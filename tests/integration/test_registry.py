@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import shutil
 import signal
@@ -35,6 +36,7 @@ from millrace.edge.registry import RegistryClient, publish
 from millrace.local.registry import fill, is_open, open_client, prepare_registry
 from millrace.settings import HOME_VARIABLE
 from millrace.specs.schemas import load_schema_files
+from tests.callers import answers_of, by_https, enter, expected
 from tests.integration.conftest import CHECKOUT
 from tests.support import free_ports, start, wait_until
 
@@ -137,6 +139,14 @@ def test_nobody_gets_in_without_a_password(running, path, login):
     context = ssl.create_default_context(cafile=str(running.layout.ca))
     answer = httpx.get(f"{running.registry.url}{path}", auth=login, verify=context)
     assert answer.status_code == 401
+
+
+def test_a_certificate_is_no_login(running, tmp_path):
+    word = base64.b64encode(f"reader:{running.password(User.READER)}".encode()).decode()
+    path, login = "/apis/ccompat/v7/subjects", f"Authorization: Basic {word}"
+    tell = by_https(running.layout.ca, running.registry.port, path, login)
+    hall = enter(running.layout, "plant-a", tmp_path)
+    assert answers_of(hall, tell) == expected("registry")
 
 
 def test_it_has_one_door_on_this_machine_that_talks_tls_alone(running):
