@@ -1,7 +1,6 @@
 package millrace.kafka;
 
 import java.util.Arrays;
-import java.util.stream.Stream;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.header.Header;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
@@ -91,15 +90,17 @@ public final class RecordRow extends TypedRow {
     return headers;
   }
 
+  /** Of most records nothing, so nothing is made for them. */
   private static GenericArrayData headers(ConsumerRecord<byte[], byte[]> record) {
-    Stream<GenericInternalRow> own =
-        Arrays.stream(record.headers().toArray()).map(RecordRow::header);
-    if (!RecordTime.isBelievable(record.timestamp())) {
-      own = Stream.concat(own, Stream.of(RecordTime.header(record.timestamp())));
-    } else if (!record.headers().iterator().hasNext()) {
+    Header[] own = record.headers().toArray();
+    boolean isBelievable = RecordTime.isBelievable(record.timestamp());
+    if (own.length == 0 && isBelievable) {
       return null;
     }
-    return new GenericArrayData(own.toArray());
+    Object[] all = new Object[isBelievable ? own.length : own.length + 1];
+    Arrays.setAll(
+        all, n -> n < own.length ? header(own[n]) : RecordTime.header(record.timestamp()));
+    return new GenericArrayData(all);
   }
 
   private static GenericInternalRow header(Header header) {

@@ -79,7 +79,7 @@ final class SpanReader implements PartitionReader<InternalRow> {
     // An absent key or value is told as -1.
     long size =
         Math.max(0, record.serializedKeySize()) + (long) Math.max(0, record.serializedValueSize());
-    for (Header header : record.headers()) {
+    for (Header header : record.headers().toArray()) {
       size += header.key().length() + (header.value() == null ? 0 : header.value().length);
     }
     return size;
