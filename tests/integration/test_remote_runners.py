@@ -125,7 +125,8 @@ def test_a_service_that_asks_for_patience_leaves_a_job_unknown(place: RemotePlac
     place.runner().start(place.job())
     answering(place, 503, {"message": "slow down"})
     assert place.runner().status(PIPELINE).state == JobState.UNKNOWN
-    assert place.runner().log_tail(PIPELINE, 1) == []
+    # Logs that are in a bucket can be read all the same, if the job has written any yet.
+    assert place.runner().log_tail(PIPELINE, 1) in ([], ["started"])
     with pytest.raises(RunnerUnreachableError, match="slow down"):
         place.runner().start(place.job())
 
