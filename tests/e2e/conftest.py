@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.stack import Stack
+from tests.e2e.stack import Stack, kill_all
 from tests.support import wait_until
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -23,8 +23,7 @@ def stack() -> Iterator[Stack]:
         yield copy
     finally:
         copy.call("make", "down")
-        for process in copy.processes():
-            process.kill()
+        kill_all(copy.processes())
         shutil.rmtree(home, ignore_errors=True)
 
 

@@ -8,6 +8,8 @@ import shutil
 import ssl
 import subprocess
 from collections import Counter
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -220,6 +222,13 @@ class Airflow:
 
     def has(self, dag: str) -> bool:
         return self.client.get(f"/api/v2/dags/{dag}").is_success
+
+
+def kill_all(processes: Iterable[psutil.Process]) -> None:
+    """Those that have ended meanwhile are as they should be."""
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
 
 
 def _words(process: psutil.Process) -> list[str]:

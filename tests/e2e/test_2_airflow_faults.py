@@ -15,7 +15,7 @@ import pytest
 
 from millrace.local.supervisor import Supervisor
 from tests.e2e import stand_ins
-from tests.e2e.stack import Airflow, Stack
+from tests.e2e.stack import Airflow, Stack, kill_all
 from tests.e2e.stand_ins import is_watched, stop
 from tests.support import wait_until
 
@@ -103,11 +103,7 @@ def victims(stack: Stack, target: str) -> list[psutil.Process]:
 
 
 def kill(stack: Stack, targets: tuple[str, ...]) -> None:
-    for process in [process for target in targets for process in victims(stack, target)]:
-        try:
-            process.kill()
-        except psutil.NoSuchProcess:
-            continue
+    kill_all(process for target in targets for process in victims(stack, target))
 
 
 def restart(stack: Stack, targets: tuple[str, ...]) -> None:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tests.e2e.stack import SITES, Json, Stack
+from tests.e2e.stack import SITES, Json, Stack, kill_all
 from tests.support import wait_until
 
 pytestmark = pytest.mark.timeout(900)
@@ -19,8 +19,7 @@ pytestmark = pytest.mark.timeout(900)
 def test_up_goes_on_after_everything_was_killed_at_once(up: Stack) -> None:
     before = up.bronze()
     generation = up.pipeline()["generation"]
-    for process in up.processes():
-        process.kill()
+    kill_all(up.processes())
 
     up.make("up", "CENTRE=1")
     wait_until(lambda: up.runs_as(generation + 1), 60, "the job as the next generation")

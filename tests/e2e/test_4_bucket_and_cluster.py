@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.e2e.stack import SITES, Stack
+from tests.e2e.stack import SITES, Stack, kill_all
 from tests.support import wait_until
 
 pytestmark = pytest.mark.timeout(900)
@@ -39,8 +39,7 @@ def test_the_registry_has_every_schema_when_the_stack_is_up(moved: Stack) -> Non
 def test_a_killed_job_goes_on_from_its_checkpoint_in_the_bucket(moved: Stack) -> None:
     wait_until(lambda: all(rows_of_this_start(moved)), 120, "rows of both sites")
     before = moved.pipeline()["generation"]
-    for process in moved.job_processes():
-        process.kill()
+    kill_all(moved.job_processes())
     wait_until(lambda: moved.runs_as(before + 1), 120, "the job is back")
     wait_until(lambda: all(rows_of_this_start(moved)), 120, "more rows of both sites")
 
