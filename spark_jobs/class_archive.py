@@ -12,24 +12,34 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from pyspark.errors import PySparkException, StreamingQueryException
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
 from millrace.core.columns import Column
 from millrace.core.engine import EngineSpec, Tables, class_archive
+from millrace.core.job import SiteInput
 from millrace.core.refine import RefineSpec
 from spark_jobs.append import Batch, append_by_delta, append_once
 from spark_jobs.refined_tables import ensure_refined_tables
 from spark_jobs.session import READERS, build_session
+from spark_jobs.source import whole_records
 
 _COLUMN = Column(name="n", type="bigint", path=("n",), required=True)
-_NOBODY = {
-    "kafka.bootstrap.servers": "127.0.0.1:1",
-    "kafka.default.api.timeout.ms": "1000",
-    "kafka.request.timeout.ms": "500",
-    "fetchOffset.numRetries": "1",
-    "subscribe": "nothing",
-}
+_NO_FILE = Path(os.devnull)
+# Its broker is nowhere: the reader's classes are loaded before it is missed.
+_NOBODY = SiteInput(
+    site="nobody",
+    topics=("nothing",),
+    kafka={
+        "bootstrap.servers": "127.0.0.1:1",
+        "default.api.timeout.ms": "1000",
+        "request.timeout.ms": "500",
+    },
+    librdkafka={},
+    secret_file=_NO_FILE,
+    ca_file=_NO_FILE,
+    checkpoint="",
+)
 
 
 def make(engine: EngineSpec) -> None:
@@ -60,7 +70,7 @@ def _work(session: SparkSession, folder: Path) -> None:
     found = session.read.format("delta").load(tables.bronze)
     found.groupBy("n").count().orderBy("n").collect()
     for reader in READERS.values():
-        with suppress(PySparkException, StreamingQueryException):
+        with suppress(StreamingQueryException):
             _read_nobody(session, reader, folder / reader)
 
 
@@ -74,7 +84,8 @@ def _stream(session: SparkSession, folder: Path, table: str) -> None:
 
 
 def _read_nobody(session: SparkSession, reader: str, checkpoint: Path) -> None:
-    rows = session.readStream.format(reader).options(**_NOBODY).load()
+    options = {**whole_records("archive", _NOBODY), "subscribe": "nothing", "turn": "archive"}
+    rows = session.readStream.format(reader).options(**options).load()
     writer = rows.writeStream.foreachBatch(lambda _, __: None)
     writer.option("checkpointLocation", str(checkpoint)).start().awaitTermination()
 

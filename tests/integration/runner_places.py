@@ -71,6 +71,7 @@ def plan_stand_in(layout: Layout, mailbox: str) -> JobSpec:
         tables=layout.tables("stand_in"),
         trigger_s=1,
         rows_per_batch=1,
+        bytes_per_batch=1,
         mailbox=mailbox,
         generations_dir=layout.generations(PIPELINE),
         engine=EngineSpec(memory="64m", class_path=(), bucket=layout.bucket),

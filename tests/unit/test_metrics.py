@@ -150,6 +150,7 @@ def _job(folder: Path) -> JobSpec:
         tables=Tables(bronze="b", silver="s", quarantine="q"),
         trigger_s=1,
         rows_per_batch=1,
+        bytes_per_batch=1,
         mailbox=str(folder),
         generations_dir=str(folder),
         engine=EngineSpec(memory="64m", class_path=()),

@@ -58,7 +58,7 @@ def begin(*, site: Site = None) -> None:
 
     place = _place(site)
     begin(place)
-    _handed_over(place, "then 'millrace authority switch'")
+    _hand_over(place, f"then '{_command('switch', site)}'")
 
 
 @app.command()
@@ -68,7 +68,7 @@ def switch(*, site: Site = None) -> None:
 
     place = _place(site)
     switch(place)
-    _handed_over(place, "then 'millrace authority end'")
+    _hand_over(place, f"then '{_command('end', site)}'")
 
 
 @app.command()
@@ -78,7 +78,7 @@ def end(*, site: Site = None) -> None:
 
     place = _place(site)
     end(place)
-    _handed_over(place, "and that is all")
+    _hand_over(place, "this was the last step")
 
 
 def _place(site: str | None) -> Place:
@@ -88,15 +88,17 @@ def _place(site: str | None) -> Place:
     return Place(layout, find_site(layout, site).name if site else None)
 
 
-def _handed_over(place: Place, then: str) -> None:
-    """What gateways of this machine read while they run; and what is left to a person."""
+def _command(step: str, site: str | None) -> str:
+    return f"millrace authority {step}" + (f" --site {site}" if site else "")
+
+
+def _hand_over(place: Place, then: str) -> None:
+    """Gateways of this machine get it now; the rest is a person's work, and is printed."""
     from millrace.local.gateway import hand_over
 
     sites = [one for one in load_sites(place.layout) if place.site in (None, one.name)]
     for site in sites:
         hand_over(place.layout, site)
     print_line(f"{place.file} is written")
-    print_line(f"next: docs/security.md, 'A new {_WHAT[bool(place.site)]}'; {then}")
-
-
-_WHAT = {False: "root", True: "authority of a site's devices"}
+    chapter = "A new authority of a site's devices" if place.site else "A new root"
+    print_line(f"next: docs/security.md, '{chapter}'; {then}")

@@ -57,7 +57,7 @@ class JobSpec(Frozen):
     trigger_s: float
     # Bounds of each batch of each site.
     rows_per_batch: int
-    bytes_per_batch: int = 1 << 30
+    bytes_per_batch: int
     # A folder, or a part of a bucket where the job runs elsewhere.
     mailbox: str
     generations_dir: str

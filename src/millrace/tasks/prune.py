@@ -18,8 +18,6 @@ from millrace.core.model import Frozen
 _NO_WAY = "airflow-db-not-allowed"
 _OURS_ALONE = "_AIRFLOW"
 _FAILED = "Encountered error when attempting to clean table"
-# Of hundreds of pipelines: some minutes.
-_LIMIT_S = 3_600
 
 
 class PrunedLogs(Frozen):

@@ -203,15 +203,19 @@ def test_a_copy_that_is_killed_before_its_first_link_still_looks_back(site, tmp_
     assert site.values[len(STRANGERS) :] == [*words("waits", 5), *words("new", 1)]
 
 
-def test_what_a_restored_folder_keeps_before_its_first_link_is_not_taken_for_done(site, tmp_path):
-    """Where its progress is newer than its spool, as it was copied while the gateway ran."""
+def deliver_more_than_the_backup_has(site, backup):
+    """Its progress is newer than its spool, as it was copied while the gateway ran."""
     site.keep("old", 3)
     site.deliver()
-    site.back_up(tmp_path / "backup")
+    site.back_up(backup)
     site.keep("life", 100)
     site.deliver()
     site.stop()
-    shutil.copy(tmp_path / "lines" / "progress", tmp_path / "backup" / "progress")
+    shutil.copy(site.folder / "progress", backup / "progress")
+
+
+def test_what_a_restored_folder_keeps_before_its_first_link_is_not_taken_for_done(site, tmp_path):
+    deliver_more_than_the_backup_has(site, tmp_path / "backup")
     site.restore(tmp_path / "backup", connects=False)
     site.keep("new", 50)
     site.kill()
@@ -265,14 +269,7 @@ def test_what_a_glance_finds_is_not_forgotten_when_that_link_breaks(site, tmp_pa
 
 
 def test_a_backup_whose_progress_is_newer_than_its_spool_holds_nothing_up(site, tmp_path):
-    """As of a folder that was copied while the gateway ran."""
-    site.keep("old", 3)
-    site.deliver()
-    site.back_up(tmp_path / "backup")
-    site.keep("life", 100)
-    site.deliver()
-    site.stop()
-    shutil.copy(tmp_path / "lines" / "progress", tmp_path / "backup" / "progress")
+    deliver_more_than_the_backup_has(site, tmp_path / "backup")
     site.restore(tmp_path / "backup")
     site.keep("new", 50)
     site.deliver()

@@ -59,7 +59,7 @@ class Days(Frozen):
 class Expire(Days):
     """Delete these days."""
 
-    kind: Literal["expire"] = "expire"
+    kind: Literal["expire"] = EXPIRE
 
 
 class Vacuum(Frozen):

@@ -51,7 +51,7 @@ def unneeded_before(log: TableLog, now: datetime, after: timedelta) -> datetime 
     if at is None:
         return None
     written_ms = max(file.written_ms for files in log.days.values() for file in files)
-    return min(at, _from_ms(min(_ms(at), written_ms))) - after
+    return _from_ms(min(_ms(at), written_ms)) - after
 
 
 def judge_days(

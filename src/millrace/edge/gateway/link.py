@@ -25,7 +25,7 @@ _DEFAULTS: ClientSettings = {
     "socket.timeout.ms": 10_000,
     "socket.connection.setup.timeout.ms": 10_000,
     "queue.buffering.max.messages": 200_000,
-    # Of all inputs, in memory; librdkafka's own is 1 GB.
+    # Of all inputs of this link, in memory; librdkafka's own is 1 GB.
     "queue.buffering.max.kbytes": 128 << 10,
     "topic.metadata.propagation.max.ms": 10_000,
 }
