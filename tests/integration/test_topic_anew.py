@@ -217,7 +217,7 @@ def test_nothing_of_a_topic_is_taken_for_a_row_of_the_former_one(world: World) -
     assert world.replay().added == {}
     part = f"{world.site.spec.name}/{LONGER}-0 ({former})"
     producer = f"sequence:plant-t/plant-t/lines/{LONGER}/1"
-    alarms = {alarm.name: alarm.command for alarm in world.verify().alarms}
+    alarms = {a.name: a.command for a in world.verify().alarms if LONGER in a.name}
     # No command brings them back: the broker has another topic.
     assert alarms == dict.fromkeys((f"lost:{part}", f"orphaned:{part}", producer))
 
