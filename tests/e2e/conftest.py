@@ -41,3 +41,11 @@ def first_words(stack: Stack) -> str:
 @pytest.fixture
 def up(stack: Stack, first_words: str) -> Stack:
     return stack
+
+
+@pytest.fixture(scope="session")
+def moved(stack: Stack, first_words: str) -> Stack:
+    """The same by words more: tables in a bucket, jobs on a Spark cluster, a registry."""
+    stack.make("down")
+    stack.make("up", "STORE=s3", "RUNNER=standalone", "CENTRE=0", "REGISTRY=1")
+    return stack

@@ -12,13 +12,6 @@ pytestmark = pytest.mark.timeout(900)
 TASK_TIMEOUT_S = 420
 
 
-@pytest.fixture(scope="module")
-def moved(stack: Stack, first_words: str) -> Stack:
-    stack.make("down")
-    stack.make("up", "STORE=s3", "RUNNER=standalone", "CENTRE=0", "REGISTRY=1")
-    return stack
-
-
 def test_a_stack_comes_up_elsewhere_and_says_where(moved: Stack) -> None:
     seen = moved.status()
     assert seen["relays"] == {}

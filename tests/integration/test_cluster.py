@@ -15,7 +15,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from millrace.core.cluster import PORTS_NEEDED, Cluster
+from millrace.core.cluster import PORTS_NEEDED, Cluster, page_ports
 from millrace.local.cluster import is_ready, prepare_cluster
 from tests.integration.conftest import START_TIMEOUT_S, NewDriver, RunningSite
 from tests.integration.test_exactly_once import (
@@ -115,8 +115,7 @@ def test_the_masters_page_is_encrypted_and_shows_nobody_anything(
     site: RunningSite, cluster: RunningCluster
 ) -> None:
     trusted = ssl.create_default_context(cafile=str(site.layout.ca))
-    # Where Spark puts the encrypted one of a plain port, which only points there.
-    page = f"https://127.0.0.1:{cluster.cluster.port + 1 + 400}/"
+    page = f"https://127.0.0.1:{page_ports(cluster.cluster)[0]}/"
     wait_until(lambda: answer_of(page, trusted) is not None)
     assert answer_of(page, trusted) == 403
 

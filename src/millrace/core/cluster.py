@@ -9,8 +9,9 @@ from millrace.core.addresses import LOOPBACK
 from millrace.core.model import Frozen
 
 MASTER, WORKERS = "spark-master", ("spark-worker-1", "spark-worker-2")
-# The master's port and its page's, then two for each worker.
-PORTS_NEEDED = 2 + 2 * len(WORKERS)
+# For the master and each worker: its own, one that does nothing but send to its page, its page's.
+_PORTS = 3
+PORTS_NEEDED = _PORTS * (1 + len(WORKERS))
 _CORES = 1
 # Executors that find room on a worker: jobs keep theirs, and tasks want some meanwhile. Numbers to
 # share by; the machine's cores and memory serve all of them.
@@ -81,6 +82,7 @@ def job_properties(secret: str) -> dict[str, str]:
 def master_command(java: Sequence[str], cluster: Cluster, properties: Path) -> tuple[str, ...]:
     return (
         *java,
+        _page_at(cluster.port),
         "org.apache.spark.deploy.master.Master",
         *("--host", cluster.host(MASTER), "--port", str(cluster.port)),
         *("--webui-port", str(cluster.port + 1), "--properties-file", str(properties)),
@@ -88,8 +90,17 @@ def master_command(java: Sequence[str], cluster: Cluster, properties: Path) -> t
 
 
 def worker_ports(cluster: Cluster) -> tuple[int, ...]:
-    """Behind each of them is its page's."""
-    return tuple(cluster.port + 2 + 2 * number for number in range(len(WORKERS)))
+    return tuple(cluster.port + _PORTS * number for number in range(1, 1 + len(WORKERS)))
+
+
+def page_ports(cluster: Cluster) -> tuple[int, ...]:
+    """Where master and workers show their pages, by TLS."""
+    return tuple(port + 2 for port in (cluster.port, *worker_ports(cluster)))
+
+
+def _page_at(port: int) -> str:
+    """Or Spark takes one 400 above, which nobody has kept free."""
+    return f"-Dspark.ssl.standalone.port={port + 2}"
 
 
 def worker_command(
@@ -98,6 +109,7 @@ def worker_command(
     port = worker_ports(cluster)[number]
     return (
         *java,
+        _page_at(port),
         "org.apache.spark.deploy.worker.Worker",
         *("--host", cluster.host(WORKERS[number]), "--port", str(port)),
         *("--webui-port", str(port + 1)),

@@ -136,7 +136,7 @@ def _cluster_ports(layout: Layout) -> list[Port]:
     if layout.cluster is None:
         return []
     first = layout.cluster.port
-    setting = f"cluster_port in {layout.local_settings} (the five ports after it are used too)"
+    setting = f"cluster_port in {layout.local_settings} (the eight ports after it are used too)"
     own = range(first, first + CLUSTER_PORTS)
     return [Port(number, "the Spark cluster", setting) for number in own]
 
