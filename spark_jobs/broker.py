@@ -65,7 +65,11 @@ class Broker:
 
     def offsets_at(self, at: datetime, partitions: list[Partition]) -> dict[Partition, int]:
         """The first offset at or after a time; where there is none, the end."""
-        found = self._offsets(partitions, int(at.timestamp() * 1000))
+        return self.offsets_from(int(at.timestamp() * 1000), partitions)
+
+    def offsets_from(self, time_ms: int, partitions: list[Partition]) -> dict[Partition, int]:
+        """The same of a time that may be outside of Python's calendar."""
+        found = self._offsets(partitions, time_ms)
         none = [part for part, offset in found.items() if offset < 0]
         return found | self._offsets(none, _END)
 

@@ -164,7 +164,8 @@ def _site_query(
 
     files = (site.secret_file, site.ca_file)
     standing = watch.standing
-    return SiteQuery(site.site, begin, checkpoint, files, topics.are_others, starts, standing)
+    asked = (topics.are_others, topics.beyond_spark)
+    return SiteQuery(site.site, begin, checkpoint, files, *asked, starts, standing)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from millrace.core.incarnations import brokers_id
 from millrace.core.job import SiteInput
 from millrace.core.ranges import Range
 from spark_jobs.rows import bronze_rows
-from spark_jobs.source import reader_of, whole_records
+from spark_jobs.source import reader_of, whole_records, with_bounded_times
 from spark_jobs.topic_ids import TopicIds
 
 _PATIENCE_S = 15.0
@@ -59,9 +59,8 @@ def _read_site(
         "endingOffsets": _offsets({part: span.last + 1 for part, span in spans.items()}),
     }
     ids = {part.topic: part.topic_id for part in spans}
-    return bronze_rows(
-        spark.read.format(reader_of(spark)).options(**options).load(), site.site, ids
-    )
+    records = spark.read.format(reader_of(spark)).options(**options).load()
+    return bronze_rows(with_bounded_times(records), site.site, ids)
 
 
 def _partitions(spans: Mapping[Part, Range]) -> dict[str, list[int]]:

@@ -44,6 +44,8 @@ class SiteQuery:
     files: tuple[Path, ...]
     # Whether the broker has another topic under the name of one that the query reads.
     are_topics_others: Callable[[], bool]
+    # Where records are whose times Spark's own reader cannot convert.
+    beyond_spark: Callable[[], list[str]]
     pool: Executor
     standing: Standing = field(default_factory=Standing)
     _query: StreamingQuery | None = None
@@ -109,6 +111,8 @@ class SiteQuery:
     def _explained(self, fault: Fault) -> Fault:
         """Records may be missing because the topic is another; where nobody can say, that is
         found out with the next start."""
+        if fault.verdict is Verdict.TIME:
+            return Fault(Verdict.HALT, f"{fault.reason}{self._named()}")
         if fault.verdict is not Verdict.OFFSETS:
             return fault
         try:
@@ -118,6 +122,14 @@ class SiteQuery:
         if is_made_anew:
             return Fault(Verdict.RETRY, "a topic was made anew; going on with it")
         return Fault(Verdict.HALT, fault.reason)
+
+    def _named(self) -> str:
+        try:
+            found = self.beyond_spark()
+        except TransientError as error:
+            log.warning("site %s: the record was not looked for: %s", self.site, error)
+            found = []
+        return f"; first such record: {', '.join(found)}" if found else ""
 
     def _pause(self, now_s: float, fault: Fault) -> None:
         is_login = fault.verdict is Verdict.LOGIN

@@ -29,6 +29,7 @@ from millrace.core.moves import (
     Step,
     next_step,
 )
+from millrace.core.record_time import SPARKS_LAST_MS
 from millrace.core.restored import Stamps, cut_off, replaced, still_there
 from millrace.state.checkpoint import Checkpoint
 from spark_jobs.broker import Broker
@@ -102,6 +103,22 @@ class SiteTopics:
             return True
         with self._asking() as broker:
             return bool(cut_off(self.checkpoint.kept().positions, broker.bounds()))
+
+    def beyond_spark(self) -> list[str]:
+        """The first record of each partition of the planned batch whose time lies ahead of all that
+        Spark's own reader converts.
+        """
+        begins, ends = (
+            self.checkpoint.offsets(batch)
+            for batch in (self.checkpoint.last_commit(), self.checkpoint.last_planned())
+        )
+        with self._asking() as broker:
+            found = broker.offsets_from(SPARKS_LAST_MS + 1, list(ends))
+        return [
+            f"{part[0]}-{part[1]} at offset {offset}"
+            for part, offset in sorted(found.items())
+            if begins.get(part, 0) <= offset < ends[part]
+        ]
 
     def _others(self, ids: Mapping[str, str]) -> dict[str, str]:
         newest = self._histories.newest

@@ -11,9 +11,10 @@ from pyspark.sql import functions as f
 from millrace.core.errors import TransientError
 from millrace.core.job import JobSpec, SiteInput
 from millrace.core.lag import Offsets, Partition, start_after
+from millrace.core.record_time import EARLIEST, LATEST, RAW_HEADER
 from millrace.core.sharing import fixed_rows, prefetch_bytes
 from spark_jobs.broker import Broker
-from spark_jobs.session import READER
+from spark_jobs.session import READER, READERS
 from spark_jobs.turn import turn_name
 
 # A broker that is away is found to be so in seconds; a site's own `client:` settings go first.
@@ -36,7 +37,27 @@ def read_site(spark: SparkSession, job: JobSpec, site: SiteInput, begin: str) ->
         "prefetchBytes": str(prefetch_bytes(len(job.inputs))),
         "paceMs": str(int(job.trigger_s * 1000)),
     }
-    return spark.readStream.format(reader_of(spark)).options(**options).load()
+    return with_bounded_times(spark.readStream.format(reader_of(spark)).options(**options).load())
+
+
+def with_bounded_times(records: DataFrame) -> DataFrame:
+    """As Millrace's own reader gives them: see core/record_time.py."""
+    if reader_of(records.sparkSession) != READERS["spark"]:
+        return records
+    time = f.col("timestamp")
+    is_believable = (time > f.lit(EARLIEST)) & (time < f.lit(LATEST))
+    raw = f.struct(
+        f.lit(RAW_HEADER).alias("key"),
+        f.unix_millis(time).cast("string").cast("binary").alias("value"),
+    )
+    none = f.array().cast(records.schema["headers"].dataType)
+    headers = f.concat(f.coalesce("headers", none), f.array(raw))
+    return records.withColumns(
+        {
+            "headers": f.when(is_believable, f.col("headers")).otherwise(headers),
+            "timestamp": f.greatest(f.lit(EARLIEST), f.least(time, f.lit(LATEST))),
+        }
+    )
 
 
 def pace(job: JobSpec) -> str:

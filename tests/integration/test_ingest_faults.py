@@ -5,11 +5,20 @@ from __future__ import annotations
 import random
 import resource
 import shutil
+import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
 
 from confluent_kafka import Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import (
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    NewTopic,
+)
 from deltalake import DeltaTable
 
 from millrace.core.heartbeat import Phase
@@ -121,6 +130,55 @@ def test_a_site_that_lost_records_is_halted_and_its_neighbour_reads_on(
     wait_until(lambda: row_count(driver) == 38, 60)
     wait_until(lambda: not halted(), 60)
     assert driver.stop() == 0
+
+
+def test_a_time_beyond_sparks_own_reader_is_named_and_read_by_millraces(
+    site: RunningSite, new_driver: NewDriver
+) -> None:
+    driver = new_driver("far-time", refine=NUMBERS)
+    take_any_time(site, "far-time")
+    read_by(driver, "spark")
+    producer = Producer(site.settings("app"))
+    for number, time_ms in enumerate((NOW_MS, YEAR_3000_MS, 2**62, NOW_MS)):
+        producer.produce("far-time", b'{"n": %d}' % number, partition=1, timestamp=time_ms)
+    assert producer.flush(30) == 0
+    reason = last_words(driver)
+    assert "first such record: far-time-1 at offset 2" in reason
+    assert "reader: millrace" in reason
+    assert row_count(driver) == 0
+    read_by(driver, "millrace")
+    driver.start()
+    wait_until(lambda: row_count(driver) == 4, START_TIMEOUT_S)
+    assert driver.stop() == 0
+    assert sorted(offsets_in(driver, "silver")) == [(1, 0), (1, 3)]
+    assert sorted(offsets_in(driver, "quarantine")) == [(1, 1), (1, 2)]
+
+
+NOW_MS = int(time.time() * 1000)
+# Unbelievable, and converted by Spark's reader all the same.
+YEAR_3000_MS = int(datetime(3000, 1, 1, tzinfo=UTC).timestamp() * 1000)
+
+
+def take_any_time(site: RunningSite, topic: str) -> None:
+    """As a topic that Millrace did not make may."""
+    settings = {
+        "message.timestamp.type": "CreateTime",
+        "message.timestamp.after.max.ms": str(2**63 - 1),
+    }
+    entries = [
+        ConfigEntry(key, value, incremental_operation=AlterConfigOpType.SET)
+        for key, value in settings.items()
+    ]
+    resource = ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=entries)
+    admin = AdminClient(site.admin)
+    for future in admin.incremental_alter_configs([resource]).values():
+        future.result(10)
+
+
+def read_by(driver: IngestDriver, reader: Literal["millrace", "spark"]) -> None:
+    parts = driver.job.engine.parts.model_copy(update={"reader": reader})
+    engine = driver.job.engine.model_copy(update={"parts": parts})
+    driver.job = driver.job.model_copy(update={"engine": engine})
 
 
 def test_what_a_person_must_mend_at_every_site_ends_the_job_which_says_so(

@@ -11,7 +11,9 @@ from pyspark.sql import SparkSession
 
 from millrace.core.record_time import DAYS_AHEAD, DAYS_BEHIND, EARLIEST, LATEST, RAW_HEADER
 from spark_jobs.java import jvm
-from tests.spark.fake_stream import FakeStream
+from spark_jobs.session import READER, READERS
+from spark_jobs.source import with_bounded_times
+from tests.spark.fake_stream import RECORDS, FakeStream
 
 NOON_MS = 1_763_467_200_123
 _TIMESTAMP, _HEADERS = 5, 7
@@ -103,3 +105,20 @@ def test_a_producer_that_counts_through_the_calendar_makes_few_folders(
         folders = [folder.name for folder in Path(table).glob("day=*")]
         assert sorted(folders) == ["day=2001-05-01", "day=2098-07-01"]
     assert stream.offsets("bronze") == list(range(12))
+
+
+def test_sparks_own_reader_gives_the_same_times(spark: SparkSession) -> None:
+    own = spark.newSession()
+    own.conf.set(READER, READERS["spark"])
+    believed = datetime(2025, 11, 18, tzinfo=UTC)
+    times = [datetime(1999, 12, 31, tzinfo=UTC), LATEST + timedelta(milliseconds=1), believed]
+    records = [(b"k", b"v", "t", 0, n, time, 0, None) for n, time in enumerate(times)]
+    found = with_bounded_times(own.createDataFrame(records, RECORDS)).collect()
+    assert [row.timestamp.astimezone(UTC) for row in found] == [EARLIEST, LATEST, believed]
+    raw = [[(h.key, int(h.value)) for h in row.headers or ()] for row in found]
+    assert raw == [
+        [(RAW_HEADER, 946_598_400_000)],
+        [(RAW_HEADER, 4_102_444_800_001)],
+        [],
+    ]
+    assert found[2].headers is None

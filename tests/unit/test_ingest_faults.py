@@ -51,6 +51,9 @@ _STREAM = "[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: 
          Verdict.RETRY),
         ("ConfigException: secret arn:x holds no JSON with username and password",
          Verdict.HALT),
+        ("java.lang.ArithmeticException: long overflow\n\tat java.base/java.lang.Math\n"
+         "\tat org.apache.spark.sql.kafka010.KafkaRecordToRowConverter.$anonfun$x", Verdict.TIME),
+        ("java.lang.ArithmeticException: long overflow", Verdict.HALT),
         ("", Verdict.HALT),
     ],
 )  # fmt: skip

@@ -12,6 +12,7 @@ class Verdict(StrEnum):
     RETRY = "retry"  # the site answers; the same once more can succeed
     FENCED = "fenced"  # a newer generation of the job took over
     OFFSETS = "offsets"  # what was to be read is not there; a topic may have been made anew
+    TIME = "time"  # Spark's own reader cannot convert the time of a record, which is to be named
     LOGIN = "login"  # the site refuses the password; another may be on file by now
     HALT = "halt"  # only a person can put it right, at this site
     END = "end"  # only a person can put it right, and no site can go on without
@@ -45,6 +46,13 @@ _RULES = (
         Verdict.OFFSETS,
         "the broker no longer has offsets that are not in the table yet; nothing was skipped."
         " Restore the topic, or remove the site's checkpoint to go on from what is left",
+    ),
+    _Rule(
+        r"long overflow(?=[\s\S]*KafkaRecordToRowConverter)",
+        Verdict.TIME,
+        "Spark's own reader cannot convert the time of a record; nothing was skipped. Write"
+        " 'engine: {reader: millrace}' into infra/local.yaml until it is read: Millrace's reader"
+        " keeps such a record, and silver refuses it",
     ),
     _Rule(
         r"Could not read properties from file|Could not find a 'KafkaClient' entry"

@@ -20,6 +20,8 @@ LATEST = datetime(2100, 1, 1, tzinfo=UTC)
 RAW_HEADER = "millrace-record-time"
 # The same stand in jvm/src/millrace/refine/Moment.java.
 DAYS_BEHIND, DAYS_AHEAD = 730, 366
+# The last that Spark's own reader converts: it counts microseconds in 64 bits.
+SPARKS_LAST_MS = (2**63 - 1) // 1_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MS = timedelta(milliseconds=1)
 
