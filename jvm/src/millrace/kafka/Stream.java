@@ -22,6 +22,7 @@ final class Stream implements MicroBatchStream, SupportsAdmissionControl {
   private int partitions;
   private long lookedAt;
   private boolean isBehind = true;
+  private boolean hasLooked;
 
   Stream(MicroBatchStream spark, Duration pace, long prefetch, Turn turn) {
     this.spark = spark;
@@ -39,6 +40,7 @@ final class Stream implements MicroBatchStream, SupportsAdmissionControl {
     }
     lookedAt = now;
     Offset end = admission().latestOffset(begin, turn.limit(limit));
+    hasLooked = true;
     isBehind = !end.equals(reportLatestOffset());
     return end;
   }
@@ -70,9 +72,10 @@ final class Stream implements MicroBatchStream, SupportsAdmissionControl {
     return admission().getDefaultReadLimit();
   }
 
+  /** Null before the first look: Spark's stream knows no ends then, and would fail. */
   @Override
   public Offset reportLatestOffset() {
-    return admission().reportLatestOffset();
+    return hasLooked ? admission().reportLatestOffset() : null;
   }
 
   private SupportsAdmissionControl admission() {
