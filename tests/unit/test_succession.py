@@ -11,16 +11,19 @@ from typer.testing import CliRunner
 
 from millrace.cli.authority import app
 from millrace.core.addresses import LOCAL_NAMES
+from millrace.core.cluster import KEY_STORE_PASSWORD, Cluster
 from millrace.core.errors import MillraceError
 from millrace.core.layout import Layout
 from millrace.core.store import Bucket
-from millrace.local.certificates import Role
+from millrace.local.certificates import Role, is_issued_by
+from millrace.local.cluster import prepare_cluster
 from millrace.local.devices import issue
 from millrace.local.gateway import hand_over
 from millrace.local.object_store import ensure_trust_store
 from millrace.local.pki import ensure_authority, ensure_certificate
 from millrace.local.succession import Place, Step, SuccessionError, begin, end, switch
 from millrace.specs.loader import load_sites
+from millrace.state.properties import read_properties
 
 
 @pytest.fixture
@@ -172,3 +175,20 @@ def test_gateways_of_this_machine_are_handed_the_new_one_at_once(layout):
     assert (folder / "ca.pem").read_text() == layout.ca.read_text()
     with pytest.raises(MillraceError, match="plant-x"):
         said("begin", "--site", "plant-x")
+
+
+def test_sparks_pages_are_of_the_new_root_though_the_parts_of_the_cluster_keep_their_secret(
+    layout: Layout,
+) -> None:
+    cluster = Cluster(port=7077, secret_file=layout.cluster_secret, apart=True)
+    prepare_cluster(layout, cluster)
+    secret = cluster.secret_file.read_text()
+    begin(Place(layout))
+    switch(Place(layout))
+    prepare_cluster(layout, cluster)
+    settings = read_properties(layout.cluster_folder / "daemons.conf")
+    store = (layout.cluster_folder / "spark.p12").read_bytes()
+    shown = pkcs12.load_pkcs12(store, settings[KEY_STORE_PASSWORD].encode()).cert
+    assert shown
+    assert is_issued_by(shown.certificate, ensure_authority(layout).certificate)
+    assert cluster.secret_file.read_text() == secret

@@ -12,6 +12,7 @@ MASTER, WORKERS = "spark-master", ("spark-worker-1", "spark-worker-2")
 # For the master and each worker: its own, one that does nothing but send to its page, its page's.
 _PORTS = 3
 PORTS_NEEDED = _PORTS * (1 + len(WORKERS))
+KEY_STORE_PASSWORD = "spark.ssl.standalone.keyStorePassword"  # noqa: S105 - a setting's name
 _CORES = 1
 # Executors that find room on a worker: jobs keep theirs, and tasks want some meanwhile. Numbers to
 # share by; the machine's cores and memory serve all of them.
@@ -70,7 +71,7 @@ def daemon_properties(secret: str, page_key: str, key_store: Path, password: str
         "spark.ssl.standalone.enabled": "true",
         "spark.ssl.standalone.keyStore": str(key_store),
         "spark.ssl.standalone.keyStoreType": "PKCS12",
-        "spark.ssl.standalone.keyStorePassword": password,
+        KEY_STORE_PASSWORD: password,
         "spark.ssl.standalone.protocol": "TLSv1.3",
     }
 

@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives.serialization import (
 
 from millrace.core.addresses import LOCAL_NAMES, LOOPBACK
 from millrace.core.cluster import (
+    KEY_STORE_PASSWORD,
     MASTER,
     WORKERS,
     Cluster,
@@ -30,6 +31,7 @@ from millrace.core.layout import Layout
 from millrace.local.pki import ensure_server_certificate
 from millrace.local.program import Program
 from millrace.state.files import make_private, write_atomic
+from millrace.state.properties import read_properties
 
 _DAEMON = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
 
@@ -37,12 +39,15 @@ _DAEMON = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UseP
 def prepare_cluster(layout: Layout, cluster: Cluster) -> list[Program]:
     """Everything up to the start of the processes. The secret is new each time.
 
-    Where each has a machine of its own it stays: some of them run already.
+    Where each has a machine of its own it stays: some of them run already. The certificate of
+    their pages is as new as it must be all the same.
     """
     folder = layout.cluster_folder
     make_private(folder)
     properties = folder / "daemons.conf"
-    if not (cluster.apart and properties.exists() and cluster.secret_file.exists()):
+    if cluster.apart and properties.exists() and cluster.secret_file.exists():
+        _write_key_store(layout, read_properties(properties)[KEY_STORE_PASSWORD])
+    else:
         _make_secrets(layout, cluster, properties)
     java = ("java", *_DAEMON, "-cp", f"{_spark(layout)}/jars/*")
     master = master_command(java, cluster, properties)
