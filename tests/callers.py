@@ -13,8 +13,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+
 from millrace.core.addresses import LOCAL_NAMES, LOOPBACK
+from millrace.core.kafka_client import admin_settings
 from millrace.core.layout import Layout
+from millrace.core.site import SiteSpec
 from millrace.local import certificates
 from millrace.local.certificates import Authority, Role
 from millrace.local.devices import issue, revoke, revoked_text
@@ -33,6 +38,7 @@ IN, LOGIN, NO_RIGHT, NO = "in", "login", "no right", "no"
 ANSWERS = {IN, LOGIN, NO_RIGHT, NO}
 PLAIN = "plain text"
 ELSEWHERE = "plant-y"
+_PATIENCE_S = 5
 
 
 @dataclass(frozen=True)
@@ -201,6 +207,16 @@ def by_https(ca: Path, port: int, path: str, login: str) -> Callable[[Path | Non
         return LOGIN if status_by_https(ca, port, certificate, path, login) == 200 else NO_RIGHT
 
     return tell
+
+
+def administers(site: SiteSpec, ca: Path, certificate: Path) -> bool:
+    """Whether a broker serves whom shows that certificate and trusts that authority."""
+    admin = AdminClient(admin_settings(site, ca, certificate))
+    try:
+        admin.describe_cluster(request_timeout=_PATIENCE_S).result(_PATIENCE_S + 1)
+    except KafkaException:
+        return False
+    return True
 
 
 def is_served_in_plain_text(port: int, question: bytes, answer: bytes) -> bool:

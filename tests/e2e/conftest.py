@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.stack import Stack, kill_all
+from millrace.core.layout import Layout
+from tests.e2e.stack import SITES, Stack, kill_all
 from tests.support import wait_until
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -44,8 +45,23 @@ def up(stack: Stack, first_words: str) -> Stack:
 
 
 @pytest.fixture(scope="session")
-def moved(stack: Stack, first_words: str) -> Stack:
-    """The same by words more: tables in a bucket, jobs on a Spark cluster, a registry."""
+def before(stack: Stack, first_words: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The first root's certificate, and an administrator's that it has signed."""
+    folder, layout = tmp_path_factory.mktemp("before"), Layout(stack.home)
+    shutil.copy(layout.ca, folder / "ca.pem")
+    shutil.copy(layout.certificate(SITES[0], "admin"), folder / "admin.pem")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def moved(stack: Stack, first_words: str, before: Path) -> Stack:
+    """The same by words more: tables in a bucket, jobs on a Spark cluster, a registry.
+
+    All of it begins with certificates of a new root; both roots are trusted.
+    """
     stack.make("down")
+    for step in ("begin", "switch"):
+        done = stack.millrace("authority", step)
+        assert done.returncode == 0, done.stderr
     stack.make("up", "STORE=s3", "RUNNER=standalone", "CENTRE=0", "REGISTRY=1")
     return stack

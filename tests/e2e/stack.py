@@ -18,7 +18,9 @@ import httpx
 import psutil
 from deltalake import DeltaTable, QueryBuilder
 
+from millrace.core.cluster import MASTER, Cluster
 from millrace.core.cluster import PORTS_NEEDED as CLUSTER_PORTS
+from millrace.core.layout import Layout
 from millrace.core.object_store import PORTS_NEEDED as STORE_PORTS
 from tests.support import STACK_PORTS, free_ports
 
@@ -101,6 +103,14 @@ class Stack:
 
     def status(self) -> Json:
         return self.asked("status")
+
+    def ports(self) -> dict[str, int]:
+        """The first of each program that has some."""
+        return {one["name"]: one["port"] for one in self.status()["processes"] if one["port"]}
+
+    def cluster(self) -> Cluster:
+        layout = Layout(self.home)
+        return Cluster(port=self.ports()[MASTER], secret_file=layout.cluster_secret)
 
     def pipeline(self) -> Json:
         value: Json = self.status()["pipelines"]["temperature"]

@@ -17,7 +17,7 @@ import pytest
 
 from millrace.core.addresses import LOOPBACK
 from millrace.core.cluster import PORTS_NEEDED as CLUSTER_PORTS
-from millrace.core.cluster import Cluster, page_ports, worker_ports
+from millrace.core.cluster import page_ports, worker_ports
 from millrace.core.layout import Layout
 from millrace.core.object_store import PORTS_NEEDED as STORE_PORTS
 from millrace.state.properties import read_properties
@@ -45,14 +45,6 @@ def hall(layout: Layout, tmp_path_factory: pytest.TempPathFactory) -> Hall:
     return enter(layout, SITES[0], tmp_path_factory.mktemp("callers"))
 
 
-def ports_of(stack: Stack) -> dict[str, int]:
-    return {one["name"]: one["port"] for one in stack.status()["processes"] if one["port"]}
-
-
-def cluster_of(stack: Stack) -> Cluster:
-    return Cluster(port=ports_of(stack)["spark-master"], secret_file=stack.home)
-
-
 def sockets(stack: Stack, kind: str) -> list[tuple[psutil.Process, Any]]:
     """Of all that runs; a process that ends meanwhile has none."""
     found: list[tuple[psutil.Process, Any]] = []
@@ -72,7 +64,7 @@ def listening(stack: Stack) -> list[tuple[psutil.Process, str, int]]:
 
 def test_airflow_asks_everybody_for_a_login(moved: Stack, layout: Layout, hall: Hall) -> None:
     login = str(moved.airflow().client.headers["Authorization"])
-    port = ports_of(moved)["airflow-api-server"]
+    port = moved.ports()["airflow-api-server"]
     tell = by_https(layout.ca, port, "/api/v2/dags", f"Authorization: {login}")
     assert answers_of(hall, tell) == expected("Airflow")
     assert not is_served_in_plain_text(port, *HTTP)
@@ -82,7 +74,7 @@ def test_sparks_pages_ask_everybody_for_a_token(moved: Stack, layout: Layout, ha
     settings = read_properties(layout.cluster_folder / "daemons.conf")
     key = urlsafe_b64decode(settings["spark.org.apache.spark.ui.JWSFilter.param.secretKey"])
     login = f"Authorization: Bearer {jwt.encode({'sub': 'test'}, key, 'HS384')}"
-    for page in page_ports(cluster_of(moved)):
+    for page in page_ports(moved.cluster()):
         answers = answers_of(hall, by_https(layout.ca, page, "/", login))
         assert answers == expected("Spark's pages"), page
         for port in (page, page - 1):
@@ -100,7 +92,7 @@ WITHOUT_TOKEN = b"Authentication error"
 
 
 def test_no_part_of_spark_answers_who_does_not_know_the_secret(moved: Stack) -> None:
-    cluster = cluster_of(moved)
+    cluster = moved.cluster()
     pages = {port - number for port in page_ports(cluster) for number in range(2)}
     found = {port for process, _, port in listening(moved) if is_of_spark(process)} - pages
     answers = {port: said_to(port, RPC) for port in found}
@@ -151,7 +143,7 @@ LISTENERS = {"kafka": 3, "gateway": 2}
 def test_nothing_listens_but_what_the_page_names_and_nothing_off_this_machine(
     moved: Stack,
 ) -> None:
-    ports = ports_of(moved)
+    ports = moved.ports()
     named = {ports["airflow-api-server"], ports["schema-registry"]}
     for program, first in ports.items():
         count = LISTENERS.get(program.split("-")[0], 0)

@@ -10,12 +10,12 @@ import pytest
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
-from millrace.core.kafka_client import admin_settings
 from millrace.core.layout import Layout
 from millrace.core.provision import wanted_for_site
 from millrace.core.site import LocalBroker, SiteSpec
 from millrace.local.broker import prepare_broker
 from millrace.local.succession import Place, begin, end, switch
+from tests.callers import administers
 from tests.integration.conftest import CHECKOUT, TEMPERATURE, RunningSite
 from tests.support import free_ports
 
@@ -45,15 +45,6 @@ def kept(file: Path, name: str) -> Path:
     return copy
 
 
-def administers(site: RunningSite, ca: Path, certificate: Path) -> bool:
-    admin = AdminClient(admin_settings(site.spec, ca, certificate))
-    try:
-        admin.describe_cluster(request_timeout=_PATIENCE_S).result(_PATIENCE_S + 1)
-    except KafkaException:
-        return False
-    return True
-
-
 def logs_in(site: RunningSite, ca: Path) -> bool:
     admin = AdminClient({**site.settings("app"), "ssl.ca.location": str(ca)})
     try:
@@ -73,8 +64,8 @@ def test_who_was_handed_both_goes_on_and_the_old_one_counts_for_nothing_at_the_e
     switch(place)
     own_site.program = prepare_broker(own_site.spec, layout)
     own_site.come_back()
-    assert administers(own_site, both, old_admin)
-    assert administers(own_site, both, admin)
+    assert administers(own_site.spec, both, old_admin)
+    assert administers(own_site.spec, both, admin)
     assert logs_in(own_site, both)
     assert not logs_in(own_site, old_ca)
 
@@ -82,6 +73,6 @@ def test_who_was_handed_both_goes_on_and_the_old_one_counts_for_nothing_at_the_e
     end(place)
     own_site.program = prepare_broker(own_site.spec, layout)
     own_site.come_back()
-    assert administers(own_site, layout.ca, admin)
-    assert not administers(own_site, layout.ca, old_admin)
+    assert administers(own_site.spec, layout.ca, admin)
+    assert not administers(own_site.spec, layout.ca, old_admin)
     assert logs_in(own_site, both)
