@@ -22,6 +22,14 @@ def show(seen: StackStatus, console: Console) -> None:
     if seen.orphans:
         pids = ", ".join(map(str, seen.orphans))
         console.print(f"Children of killed processes are left ({pids}); 'millrace down' ends them.")
+    for one in seen.ending:
+        console.print(
+            f"{one.file} ends on {one.until:%Y-%m-%d}; how it is renewed:"
+            " docs/security.md, 'Keys and passwords'",
+            style="yellow",
+            highlight=False,
+            soft_wrap=True,
+        )
     console.print(_processes(seen, now))
     console.print(_pipelines(seen, now))
     if seen.relays:

@@ -69,6 +69,13 @@ class ProcessStatus(Frozen):
     port: int | None = None
 
 
+class EndingCertificate(Frozen):
+    """A certificate on this machine that ends soon."""
+
+    file: Path
+    until: datetime
+
+
 class StackStatus(Frozen):
     up: bool
     # Where tables and checkpoints are.
@@ -80,6 +87,7 @@ class StackStatus(Frozen):
     relays: dict[str, RelayStatus] = Field(default_factory=dict)
     processes: tuple[ProcessStatus, ...]
     orphans: tuple[int, ...] = ()
+    ending: tuple[EndingCertificate, ...] = ()
 
     @property
     def memory_mb(self) -> float:

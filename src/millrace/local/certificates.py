@@ -92,11 +92,22 @@ def is_good_leaf(
     """Whether it is ours, names its owner, role and hosts, fits its key and has time left."""
     if not is_issued_by(leaf, authority.certificate):
         return False
-    fresh = now + _RENEW_BEFORE < leaf.not_valid_after_utc
+    fresh = end_to_renew(leaf, now) is None
     named = _extension(leaf, x509.SubjectAlternativeName) == (_names(hosts) if hosts else None)
     is_its = leaf.subject == _name(common_name) and named
     has_role = _extension(leaf, x509.ExtendedKeyUsage) == role.usage
     return fresh and is_its and has_role and belong_together(leaf, key)
+
+
+def end_to_renew(leaf: x509.Certificate, now: datetime) -> datetime | None:
+    """When it ends, where that is so near that it has to be renewed."""
+    end = leaf.not_valid_after_utc
+    return end if end <= now + _RENEW_BEFORE else None
+
+
+def is_authority(certificate: x509.Certificate) -> bool:
+    constraints = _extension(certificate, x509.BasicConstraints)
+    return bool(constraints and constraints.ca)
 
 
 def is_issued_by(leaf: x509.Certificate, authority: x509.Certificate) -> bool:

@@ -27,6 +27,7 @@ from millrace.core.status import (
 from millrace.local import airflow
 from millrace.local.airflow_config import USER
 from millrace.local.identity import stack_marks
+from millrace.local.papers import ending
 from millrace.local.plan import StackPlan
 from millrace.local.processes import find_marked
 from millrace.local.runner import is_job, job_pid, program_name
@@ -79,6 +80,7 @@ def look(plan: StackPlan, sample_s: float) -> StackStatus:
         },
         processes=processes,
         orphans=_orphans(plan, [pid, *(info.pid for info in infos)]),
+        ending=ending(plan.layout, now),
     )
 
 
