@@ -37,29 +37,40 @@ class CrashError(Exception):
     pass
 
 
-@pytest.fixture(params=["millrace", "delta"])
-def batch(spark: SparkSession, tmp_path: Path, request: pytest.FixtureRequest) -> BatchSink:
-    """The first batch of a new checkpoint: offsets 0 to 9 of one partition. By each writer."""
-    tables = Tables(**{layer: str(tmp_path / layer) for layer in Tables.model_fields})
-    make_empty(Path(tables.bronze), spark)
-    ensure_refined_tables(spark, tables, SPEC)
-    folder = tmp_path / "checkpoint"
+def sink_of(tables: Tables, folder: Path, site: str) -> BatchSink:
+    """The first batch of a new checkpoint: offsets 0 to 9 of one partition."""
     (folder / "offsets").mkdir(parents=True)
-    (folder / "metadata").write_text(json.dumps({"id": "writer"}))
+    (folder / "metadata").write_text(json.dumps({"id": site}))
     (folder / "offsets" / "0").write_text('v1\n{}\n{"t": {"0": 10}}')
-    (tmp_path / "generations").mkdir()
-    (tmp_path / "generations" / "1").touch()
-    fence = Fence(tmp_path / "generations", 1)
+    (folder / "generations").mkdir()
+    (folder / "generations" / "1").touch()
+    fence = Fence(folder / "generations", 1)
     memory = TwinMemory(TwinFiles(FolderObjects(folder)))
     checkpoint = Checkpoint(folder)
     checkpoint.history_file.put(Histories(topics=beginning({"t": "id"}, {})))
-    topics = KeptTopics(checkpoint)
-    made = BatchSink("plant-a", topics, tables, SPEC, checkpoint, fence, memory)
+    return BatchSink(site, KeptTopics(checkpoint), tables, SPEC, checkpoint, fence, memory)
+
+
+def make_tables(spark: SparkSession, folder: Path) -> Tables:
+    tables = Tables(**{layer: str(folder / layer) for layer in Tables.model_fields})
+    make_empty(Path(tables.bronze), spark)
+    ensure_refined_tables(spark, tables, SPEC)
+    return tables
+
+
+@pytest.fixture(params=["millrace", "delta"])
+def batch(spark: SparkSession, tmp_path: Path, request: pytest.FixtureRequest) -> BatchSink:
+    """By each writer."""
+    made = sink_of(make_tables(spark, tmp_path), tmp_path / "checkpoint", "plant-a")
     return replace(made, by_delta=request.param == "delta")
 
 
 @pytest.fixture
 def records(spark: SparkSession) -> DataFrame:
+    return ten_records(spark)
+
+
+def ten_records(spark: SparkSession) -> DataFrame:
     """Values 0 to 9; one of them is nothing that can be read."""
     values = [json.dumps({"value": n}).encode() for n in range(9)]
     rows = [(b"k", v, "t", 0, n, NOON, 1, None) for n, v in enumerate([*values, b"broken"])]

@@ -63,19 +63,25 @@ public final class AppendOnce {
   }
 
   /**
-   * Files that are written already; fails when the table holds this batch, or is not any more as
-   * it was when they were written.
+   * Files that are written already, of several writers, in one version; fails when the table took one
+   * of these batches, or was changed, since the transaction began.
    */
-  public static void commit(
-      SparkSession session,
-      String table,
-      String writer,
-      long batch,
-      List<FileAction> files,
-      Layout layout) {
-    OptimisticTransaction commit = begin(session, table);
-    layout.mustBe(Layout.of(commit.metadata(), commit.protocol()), table);
-    commit(commit, table, writer, batch, files);
+  static void commit(OptimisticTransaction commit, List<Brought> batches) {
+    List<Action> actions = new ArrayList<>();
+    for (Brought batch : batches) {
+      actions.addAll(batch.files);
+      actions.add(taken(commit, batch.writer(), batch.batch));
+    }
+    finish(commit, actions, batches.get(0).writer(), batches.get(0).batch);
+  }
+
+  /**
+   * Fails when the table holds this batch, or is not any more as it was when the files were written.
+   */
+  static void judge(OptimisticTransaction commit, String table, Brought batch) {
+    refuseToForget(commit);
+    batch.layout.mustBe(Layout.of(commit.metadata(), commit.protocol()), table);
+    refuseTwice(commit, table, batch.writer(), batch.batch);
   }
 
   /** Files that were written within this transaction; fails when the table holds this batch. */
@@ -85,10 +91,15 @@ public final class AppendOnce {
       String writer,
       long batch,
       List<FileAction> files) {
+    refuseTwice(commit, table, writer, batch);
+    finish(commit, writer, batch, files);
+  }
+
+  private static void refuseTwice(
+      OptimisticTransaction commit, String table, String writer, long batch) {
     if (lastBatch(commit, writer) >= batch) {
       throw new IllegalStateException(table + " took batch " + batch + " meanwhile");
     }
-    finish(commit, writer, batch, files);
   }
 
   public static OptimisticTransaction begin(SparkSession session, String table) {
@@ -98,12 +109,22 @@ public final class AppendOnce {
 
   private static void finish(
       OptimisticTransaction commit, String writer, long batch, List<FileAction> files) {
-    refuseToForget(commit);
-    // Two drivers with the same batch: the second to commit fails.
-    commit.readTxn().append(writer);
-    LaterCheckpoint.of(commit);
     List<Action> actions = new ArrayList<>(files);
-    actions.add(new SetTransaction(writer, batch, Option.apply(System.currentTimeMillis())));
+    actions.add(taken(commit, writer, batch));
+    finish(commit, actions, writer, batch);
+  }
+
+  /** Two drivers with the same batch: the second to commit fails. */
+  private static SetTransaction taken(OptimisticTransaction commit, String writer, long batch) {
+    commit.readTxn().append(writer);
+    return new SetTransaction(writer, batch, Option.apply(System.currentTimeMillis()));
+  }
+
+  /** The table's history names this writer and its batch alone; the version has all of them. */
+  private static void finish(
+      OptimisticTransaction commit, List<Action> actions, String writer, long batch) {
+    refuseToForget(commit);
+    LaterCheckpoint.of(commit);
     commit.commit(
         CollectionConverters.asScala(actions).toSeq(),
         new DeltaOperations.StreamingUpdate(OutputMode.Append(), writer, batch, Option.empty()));

@@ -5,7 +5,9 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Stream;
 import millrace.delta.AppendOnce;
+import millrace.delta.Brought;
 import millrace.delta.Layout;
+import millrace.delta.TableCommits;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.actions.FileAction;
 
@@ -35,15 +37,20 @@ public record Written(
    * Fails when the table holds this batch of this writer already, or has changed since the files
    * were written.
    */
-  public void commit(String table, String writer, long batch) {
+  public void commit(String table, String writer, long batch) throws InterruptedException {
     ByDelta delta = byDelta(table).orElse(null);
     if (delta != null) {
       AppendOnce.commit(delta.commit(), table, writer, batch, delta.files());
-      return;
+    } else {
+      TableCommits.commit(table, brought(table, writer, batch));
     }
-    Output output = output(table);
-    List<FileAction> actions = filesOf(output).map(file -> (FileAction) file.action()).toList();
-    AppendOnce.commit(session, table, writer, batch, actions, layouts.get(table));
+  }
+
+  /** For a table whose files were not made by Delta's own writer. */
+  public Brought brought(String table, String writer, long batch) {
+    List<FileAction> actions =
+        filesOf(output(table)).map(file -> (FileAction) file.action()).toList();
+    return new Brought(session, writer, batch, actions, layouts.get(table));
   }
 
   private Optional<ByDelta> byDelta(String table) {
