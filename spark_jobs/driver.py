@@ -164,7 +164,7 @@ def _site_query(
 
     files = (site.secret_file, site.ca_file)
     standing = watch.standing
-    asked = (topics.are_others, topics.beyond_spark)
+    asked = (topics.are_others, topics.check, topics.beyond_spark)
     return SiteQuery(site.site, begin, checkpoint, files, *asked, starts, standing)
 
 

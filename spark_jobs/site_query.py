@@ -19,6 +19,7 @@ from millrace.core.standing import Standing
 from millrace.state.checkpoint import Checkpoint
 from millrace.state.files import mtime_ns
 from spark_jobs.sink import FencedError
+from spark_jobs.site_topics import TopicChangedError
 
 log = logging.getLogger(__name__)
 
@@ -26,6 +27,8 @@ _POLL_S = 0.05
 # How often a halted site's files and checkpoint are looked at; in a bucket each look is paid for.
 _LOOK_S = 5.0
 _BROKER_SILENT_S = 3.0
+# How often topics are compared beside each batch, which compares its own.
+_COMPARE_S = 30.0
 
 
 class JobFaultError(MillraceError):
@@ -44,12 +47,17 @@ class SiteQuery:
     files: tuple[Path, ...]
     # Whether the broker has another topic under the name of one that the query reads.
     are_topics_others: Callable[[], bool]
+    # The same of their ids alone; raises TopicChangedError.
+    check_topics: Callable[[], None]
     # Where records are whose times Spark's own reader cannot convert.
     beyond_spark: Callable[[], list[str]]
     pool: Executor
     standing: Standing = field(default_factory=Standing)
     _query: StreamingQuery | None = None
     _starting: Future[StreamingQuery] | None = None
+    # Whether the query was ended, as a topic of it is no more.
+    _comparing: Future[bool] | None = None
+    _next_compare_s: float = 0.0
     _files_then: list[int] = field(default_factory=list)
     _batch_then: int = 0
     _planned_then: int = 0
@@ -58,8 +66,11 @@ class SiteQuery:
     def ensure(self, now_s: float) -> None:
         if self._starting is not None:
             self._on_start(now_s, self._starting)
+        elif self._comparing is not None:
+            self._on_compared(now_s, self._comparing)
         elif self._query is not None and self._query.isActive:
             self._on_alive(now_s)
+            self._compare(now_s, self._query)
         elif self._query is not None:
             error, self._query = failure_text(self._query), None
             self._on_end(now_s, error)
@@ -96,6 +107,33 @@ class SiteQuery:
             self.standing.on_alive(now_s, has_read=has_read)
             if not self.standing.halted:
                 log.info("site %s: halted no more", self.site)
+
+    def _compare(self, now_s: float, query: StreamingQuery) -> None:
+        """A new topic that ends just where the former one was read to makes no batch, and only
+        batches compare.
+        """
+        if now_s >= self._next_compare_s:
+            self._next_compare_s = now_s + _COMPARE_S
+            self._comparing = self.pool.submit(self._left_for_another, query)
+
+    def _left_for_another(self, query: StreamingQuery) -> bool:
+        try:
+            self.check_topics()
+        except TopicChangedError:
+            _forbid_next_batch(query)
+            self._finish(query)
+            return True
+        except (MillraceError, OSError) as error:
+            log.debug("site %s: its topics were not compared: %s", self.site, error)
+        return False
+
+    def _on_compared(self, now_s: float, comparing: Future[bool]) -> None:
+        if not comparing.done():
+            return
+        self._comparing = None
+        if comparing.result():
+            self._query = None
+            self._pause(now_s, Fault(Verdict.RETRY, "a topic was made anew; going on with it"))
 
     def _on_end(self, now_s: float, error: str) -> None:
         fault = self._explained(judge(error))
@@ -175,11 +213,14 @@ class SiteQuery:
         """Waits for the running batch; `ask_to_end` came before."""
         if self._starting is not None and not self._starting.cancel():
             self._await_start(self._starting)
-        if self._query is None:
-            return
-        self._await_batch(self._query)
+        if self._query is not None:
+            self._finish(self._query)
+
+    def _finish(self, query: StreamingQuery) -> None:
+        """Of a query that may not begin another batch."""
+        self._await_batch(query)
         try:
-            self._query.stop()
+            query.stop()
         except Py4JJavaError as error:
             # Kafka's client waits for a broker that is away; the end of the JVM does not.
             log.warning("site %s: left without an answer: %s", self.site, error.java_exception)

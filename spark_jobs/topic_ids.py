@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable
 
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
@@ -26,7 +27,7 @@ class TopicAbsentError(TransientError):
 
 
 class TopicIds:
-    """Asked by one thread at a time; stays connected, so that an answer takes one round trip.
+    """Stays connected, so that an answer takes one round trip; threads are answered in turn.
 
     It is the first to speak to a site, so what a person has to put right there (a password, a
     right, a certificate) is heard here: librdkafka itself would only say that time is up.
@@ -37,6 +38,7 @@ class TopicIds:
         self._timeout_s = timeout_s
         self._login = Login(site)
         self._client: AdminClient | None = None
+        self._lock = threading.Lock()
         self._settings = {**_LIGHT, **site.librdkafka}
         bootstrap = str(site.librdkafka["bootstrap.servers"])
         self._watch = Watch(SiteSpec(name=site.site, bootstrap=bootstrap), self._settings)
@@ -47,10 +49,11 @@ class TopicIds:
         wanted = list(self._site.topics if topics is None else topics)
         if not wanted:
             return {}
-        asked = self._connect().describe_topics(
-            TopicCollection(wanted), request_timeout=self._timeout_s
-        )
-        return {topic: self._id(topic, answer) for topic, answer in asked.items()}
+        with self._lock:
+            asked = self._connect().describe_topics(
+                TopicCollection(wanted), request_timeout=self._timeout_s
+            )
+            return {topic: self._id(topic, answer) for topic, answer in asked.items()}
 
     def _id(self, topic: str, answer: object) -> str:
         try:

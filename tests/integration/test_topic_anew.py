@@ -164,6 +164,24 @@ def test_a_topic_made_anew_beneath_the_running_job_is_read_from_its_beginning(
     assert world.verify().alarms == ()
 
 
+def test_a_topic_made_anew_that_ends_where_the_former_was_read_to_is_found(world: World) -> None:
+    """No batch would begin there before the next record, and none comes."""
+    before, lives = world.numbers("bronze", BESIDE).total(), len(world.ids(BESIDE))
+    same = [int(key or 0) for key, _ in world.site.consume("app", BESIDE)]
+    # The moment without a topic would end the query, which is not to see it.
+    jvm = world.driver.jvm
+    jvm.suspend()
+    try:
+        world.make_anew(BESIDE)
+        world.send(BESIDE, same)
+    finally:
+        jvm.resume()
+    world.await_rows(BESIDE, before + len(same), twins=len(same))
+    assert len(world.ids(BESIDE)) == lives + 1
+    assert world.driver.is_running()
+    assert world.verify().alarms == ()
+
+
 def test_a_batch_in_bronze_alone_is_finished_though_its_topic_is_gone(world: World) -> None:
     world.send(SAME, range(40, 60))
     assert world.driver.stop_between_commits("silver")
