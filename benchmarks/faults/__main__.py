@@ -1,4 +1,4 @@
-"""The faults of the edge, the newest of each on a page: python -m benchmarks.faults [NAME...]."""
+"""Faults of edge and lake, the newest of each on a page: python -m benchmarks.faults [NAME...]."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from benchmarks.faults import (
     hostile,
     identities,
     kills,
+    lake,
     links,
     relays,
     sites,
@@ -36,7 +37,20 @@ from millrace.core.layout import Layout
 CHECKOUT = Path(__file__).parents[2]
 PAGE = CHECKOUT / "docs" / "faults.md"
 KEPT = CHECKOUT / "var" / "faults.json"
-GROUPS = (kills, disks, copies, links, toxins, identities, clocks, hostile, relays, sites, anew)
+GROUPS = (
+    kills,
+    disks,
+    copies,
+    links,
+    toxins,
+    identities,
+    clocks,
+    hostile,
+    relays,
+    sites,
+    anew,
+    lake,
+)
 # As on the page.
 FAULTS = [one for group in GROUPS for one in ALL if one.group == group.__name__]
 

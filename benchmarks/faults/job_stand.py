@@ -22,6 +22,7 @@ from benchmarks.faults.tally import Numbered
 from millrace.core.columns import Column
 from millrace.core.event import Kind
 from millrace.core.job import plan_ingest
+from millrace.core.layout import Layout
 from millrace.core.pipeline import Supervise
 from millrace.core.refine import RefineSpec
 from millrace.edge.device import Address, device_tls
@@ -133,33 +134,38 @@ class JobStand:
 def job_stand(site: RunningSite, asked: Fault) -> Iterator[JobStand]:
     with ExitStack() as stack:
         site.add_topic(asked.name, PARTITIONS)
-        gateway = _gateway(site, asked)
-        gateway.start()
-        stack.callback(lambda: gateway.stop(signal.SIGKILL))
-        driver = _driver(site, asked.name)
+        gateway = start_gateway(stack, site, asked)
+        driver = driver_of(site, site.layout, asked.name)
         stack.callback(driver.clean_up)
         hearing = Hearing(driver)
-        tls = device_tls(str(site.layout.ca), str(gateway.device))
-        load = Load(Address("127.0.0.1", gateway.port, tls))
-        stand = JobStand(asked.name, site, gateway, load, driver, hearing)
+        stand = JobStand(asked.name, site, gateway, load_of(site, gateway), driver, hearing)
         stand.start_job()
         hearing.start()
         stack.callback(hearing.end)
         yield stand
 
 
-def _gateway(site: RunningSite, asked: Fault) -> RunningGateway:
+def start_gateway(stack: ExitStack, site: RunningSite, asked: Fault) -> RunningGateway:
     folder = site.layout.home / "gateways" / asked.name
     folder.mkdir(parents=True)
     token = folder / "token"
     token.write_text(TOKEN)
     token.chmod(0o600)
     one = {**LINES, "topic": asked.name, **asked.settings}
-    return RunningGateway(site, folder, [one], {"status": {"token": str(token)}})
+    gateway = RunningGateway(site, folder, [one], {"status": {"token": str(token)}})
+    gateway.start()
+    stack.callback(lambda: gateway.stop(signal.SIGKILL))
+    return gateway
 
 
-def _driver(site: RunningSite, name: str) -> IngestDriver:
+def load_of(site: RunningSite, gateway: RunningGateway) -> Load:
+    tls = device_tls(str(site.layout.ca), str(gateway.device))
+    return Load(Address("127.0.0.1", gateway.port, tls))
+
+
+def driver_of(site: RunningSite, layout: Layout, name: str) -> IngestDriver:
+    """All that the job keeps is where `layout` says."""
     pipeline = TEMPERATURE.model_copy(update={"name": name, "topics": (name,), "table": name})
-    job = plan_ingest(pipeline, [site.spec], site.layout, REFINE)
+    job = plan_ingest(pipeline, [site.spec], layout, REFINE)
     ensure_bronze(job.tables.bronze)
     return IngestDriver(job.model_copy(update={"trigger_s": 0.5}))

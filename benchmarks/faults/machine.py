@@ -6,6 +6,7 @@ import ctypes
 import fcntl
 import os
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -14,6 +15,7 @@ from pathlib import Path
 _NEW_NETWORK, _NEW_MOUNTS = 0x40000000, 0x00020000
 # FS_IOC_SHUTDOWN: no flush of data, none of the journal.
 _SHUTDOWN, _NO_FLUSH = 0x8004587D, 2
+_LETS_GO_S = 60.0
 _TABLE = """table inet faults {{
 chain input {{
 type filter hook input priority 0
@@ -102,7 +104,17 @@ class Disk:
         (self.folder / "filler").unlink()
 
     def unmount(self) -> None:
-        run("umount", str(self.folder))
+        """A process that was killed lets go of its files a moment later."""
+        deadline_s = time.monotonic() + _LETS_GO_S
+        while True:
+            try:
+                run("umount", str(self.folder))
+            except OSError:
+                if time.monotonic() > deadline_s:
+                    raise
+            else:
+                return
+            time.sleep(0.1)
 
     def close(self) -> None:
         with suppress(OSError):

@@ -30,7 +30,8 @@ several runs. Links, disks and power need root, ext4 and nftables; some links to
 Where a job reads the site, what silver has is counted, and bronze is looked through for coordinates
 that are there twice. Such a line holds only if the operator heard of each thing once, and `verify`
 names all that is gone and nothing else; what was in a topic that is gone is known by the broker's
-own files.
+own files. Where the job's own machine loses its power, `recovery` is from the job's start until
+less than a second of the load waits.
 
 """
 _PAGE_COLUMNS = (
