@@ -67,7 +67,8 @@ def commits(session: SparkSession, table: Path, writers: int, each: int) -> Cost
     make(session, table)
     rows = session.sql(
         "SELECT 'plant' site, 'readings' topic, 'id' topic_id, 0 partition, 0L offset,"
-        " current_timestamp() kafka_time, cast('k' as binary) key, null headers,"
+        " current_timestamp() kafka_time, cast('k' as binary) key,"
+        " cast(null as array<struct<key:string,value:binary>>) headers,"
         " cast(repeat('v', 250) as binary) value, current_timestamp() ingested_at,"
         " current_date() day"
     )
