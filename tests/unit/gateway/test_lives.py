@@ -16,7 +16,7 @@ from millrace.core.gateway.bounds import Bounds
 from millrace.core.gateway.identity import Headers, content_of, new_epoch
 from millrace.core.gateway.look_back import GLANCE, TopicSight
 from millrace.core.gateway.records import Draft
-from millrace.edge.gateway import witness
+from millrace.edge.gateway import courier, witness
 from millrace.edge.gateway.courier import courier_of
 from millrace.edge.gateway.progress_file import ProgressFile
 from millrace.edge.gateway.reader import Reader
@@ -266,6 +266,31 @@ def test_what_a_glance_finds_is_not_forgotten_when_that_link_breaks(site, tmp_pa
     site.connect()
     site.deliver()
     assert site.values == words("waits", 5)
+
+
+def test_what_was_sent_beyond_what_a_restored_machine_allowed_is_found_on_every_link(
+    site, tmp_path, monkeypatch
+):
+    """Its memory was put back too, so it knows of no other life. Halfway it comes to a message of
+    another topic, and all that it may have sent itself is done."""
+    monkeypatch.setattr(courier, "ALLOWED_AHEAD", 6)
+    site.keep("old", 3)
+    site.deliver()
+    site.spool.keep([*drafts("near", 3), Draft(b"u", None, b"of u"), *drafts("far", 5)])
+    site.back_up(tmp_path / "backup")
+    shutil.copytree(witness.PLACE, tmp_path / "memory")
+    site.deliver()
+    site.stop()
+    shutil.copytree(tmp_path / "memory", witness.PLACE, dirs_exist_ok=True)
+    site.restore(tmp_path / "backup", in_place=True)
+    assert site.courier.next().draft.value == b"of u"
+    there = [(one, content_of(None, value)) for one, value in site.broker]
+    site.courier.begin("u", TopicSight("id-u", {0: 0}, {0: len(there)}))
+    site.courier.find("u", there)
+    site.connect()
+    site.deliver()
+    far = [value for value in site.values if value.startswith(b"far")]
+    assert far == words("far", 5)
 
 
 def test_a_backup_whose_progress_is_newer_than_its_spool_holds_nothing_up(site, tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 # More than may have been sent and not be done, so none that matters is forgotten, but after an
 # older state of broker or spool came back. What is sent twice then, silver knows by its number.
 MOST = 500_000
@@ -13,6 +15,7 @@ class FoundNames:
         self._count = 0
         # By topic and epoch: what the messages hold, by their numbers.
         self._found: dict[tuple[bytes, int], dict[int, int]] = {}
+        self._highest: dict[tuple[bytes, int], int] = {}
         # Names that there was no room for, the lowest numbers first.
         self.forgotten = 0
 
@@ -23,7 +26,9 @@ class FoundNames:
         return self._count
 
     def add(self, topic: bytes, epoch: int, number: int, content: int) -> None:
-        contents = self._found.setdefault((topic, epoch), {})
+        name = topic, epoch
+        contents = self._found.setdefault(name, {})
+        self._highest[name] = max(number, self._highest.get(name, 0))
         self._count += number not in contents
         contents[number] = content
         if self._count > self._most:
@@ -36,14 +41,24 @@ class FoundNames:
 
     def highest(self, topic: bytes, epoch: int) -> int:
         """0: none was met."""
-        return max(self._found.get((topic, epoch), {}), default=0)
+        return self._highest.get((topic, epoch), 0)
+
+    def beyond(self, passed: Mapping[bytes, tuple[int, int]]) -> set[bytes]:
+        """Topics with a later name, by epoch and number, than the one given here, or with none."""
+        return {
+            topic
+            for (topic, epoch), number in self._highest.items()
+            if (epoch, number) > passed.get(topic, (-1, -1))
+        }
 
     def forget(self, topic: bytes) -> None:
         for name in [name for name in self._found if name[0] == topic]:
             self._count -= len(self._found.pop(name))
+            del self._highest[name]
 
     def clear(self) -> None:
         self._found.clear()
+        self._highest.clear()
         self._count = 0
 
     def _forget_lowest(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 from pydantic import Field
 
@@ -193,17 +193,18 @@ class Window:
         self.next = self.base
         self._unread.update(self._ids)
 
-    def progress(self, allowed: int = 0) -> Progress:
+    def progress(self, allowed: int = 0, held: Container[str] = ()) -> Progress:
         """Offsets of a moment at which nothing of what is not done now had been handed over:
         whatever of it the broker has, it has behind them.
 
-        `allowed`: before this, messages may be handed over without another word.
+        `allowed`: before this, messages may be handed over without another word. `held`: topics
+        that may have messages which are not done, whoever sent them: their offsets stay.
         """
         if not self.may_have_sent:
-            self._safe = self._at_mark = self._ends_now()
+            self._safe = self._at_mark = self._ends_now(held)
             self._mark = self._reach
         elif self.base >= self._mark:
-            self._safe, self._at_mark = self._at_mark, self._ends_now()
+            self._safe, self._at_mark = self._at_mark, self._ends_now(held)
             self._mark = self._reach
         offsets: dict[str, dict[int, int]] = {}
         for (topic, partition), offset in self._safe.items():
@@ -214,8 +215,8 @@ class Window:
             base=self.base, reach=reach, copied=copied, offsets=offsets, ids=dict(self._ids)
         )
 
-    def _ends_now(self) -> dict[Part, int]:
+    def _ends_now(self, held: Container[str]) -> dict[Part, int]:
         """Of the topics that it sends to."""
-        topics = self._ids.keys() - self._unread
+        topics = {one for one in self._ids.keys() - self._unread if one not in held}
         ends = {part: end for part, end in self._ends.items() if part[0] in topics}
         return {**self._safe, **ends}

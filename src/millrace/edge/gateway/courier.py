@@ -135,6 +135,9 @@ class Courier:
         # Of messages before the index of the horizon.
         self._found = FoundNames()
         self._horizon = self.window.base
+        # Epoch and number of each topic's last message that was compared with them.
+        self._compared: dict[bytes, tuple[int, int]] = {}
+        self._looks_at_all = False
         # The message whose new name could not be written down, and why.
         self._nameless: Record | None = None
         self._unwritable = ""
@@ -204,6 +207,8 @@ class Courier:
 
     def _is_done(self, record: Record) -> bool:
         window = self.window
+        if self._found:
+            self._compared[record.draft.topic] = record.epoch, record.number
         if not window.wants(record.serial):
             return True
         if self._found and self._content_there(record) is not None:
@@ -213,7 +218,18 @@ class Courier:
             return True
         if self._found and record.serial >= self._horizon:
             self._found.clear()
+            self._compared.clear()
         return False
+
+    def _with_more(self) -> set[bytes]:
+        """Topics that have messages under later names than were compared: they may stand for some
+        that wait, though this life has not sent them. A machine that came back with its memory
+        knows of no other life."""
+        return self._found.beyond(self._compared) if self.window.next < self._horizon else set()
+
+    def _another_has_sent(self, with_more: set[bytes]) -> bool:
+        """Later messages of a topic were sent than any that this life may have sent."""
+        return not self.window.may_have_sent and not with_more.isdisjoint(self._compared)
 
     def _content_there(self, record: Record) -> int | None:
         """Of the message that the broker has under the name of this one; None: it has none."""
@@ -294,11 +310,14 @@ class Courier:
 
     def begin(self, topic: str, sight: TopicSight) -> LookBack:
         """On a new link, where a topic is seen so; it is written down before anything is sent."""
-        window = self.window
+        window, with_more = self.window, self._with_more()
+        if self._another_has_sent(with_more):
+            window.doubt(self.spool.next_index)
+        self._looks_at_all = window.may_have_sent or topic.encode() in with_more
         plan = plan_look_back(
             window.known(topic),
             sight,
-            may_have_sent=window.may_have_sent,
+            may_have_sent=self._looks_at_all,
             another_may_have=window.another_may_have_sent,
         )
         self.window.begin(topic, sight.id, plan.safe)
@@ -312,13 +331,12 @@ class Courier:
         False: what was looked through does not do. Another life has sent what waits here, of which
         this one knew nothing; it is written down that more is to be looked for.
         """
-        may_have_sent = self.window.may_have_sent
         count = self._find(topic, messages)
-        if count and not may_have_sent:
+        if count and not self._looks_at_all:
             self.window.doubt(self.spool.next_index)
             self._write()
         self.window.end_look(topic)
-        return may_have_sent or not self.window.may_have_sent
+        return self._looks_at_all or not self.window.may_have_sent
 
     def _find(self, topic: str, messages: Iterable[Found]) -> int:
         name, count = topic.encode(), 0
@@ -358,7 +376,8 @@ class Courier:
 
     def _write(self) -> None:
         self._quiet_saves = 0
-        self._store.write(self.window.progress(self._allowed))
+        held = {topic.decode() for topic in self._with_more()}
+        self._store.write(self.window.progress(self._allowed, held))
         self.spool.note_progress(self._store.turn)
 
     def _oldest_s(self) -> int | None:
