@@ -206,20 +206,23 @@ class Courier:
         self.window.hand_over(record.serial)
 
     def _is_done(self, record: Record) -> bool:
-        window = self.window
         if self._found:
-            self._compared[record.draft.topic] = record.epoch, record.number
+            self._compare(record)
+        return not self.window.wants(record.serial)
+
+    def _compare(self, record: Record) -> None:
+        """With what a look back has met: of what is there, nothing is to be sent."""
+        window = self.window
+        self._compared[record.draft.topic] = record.epoch, record.number
         if not window.wants(record.serial):
-            return True
-        if self._found and self._content_there(record) is not None:
+            return
+        if self._content_there(record) is not None:
             window.hand_over(record.serial)
             window.finish(record.serial)
             self.delivered += 1
-            return True
-        if self._found and record.serial >= self._horizon:
+        elif record.serial >= self._horizon:
             self._found.clear()
             self._compared.clear()
-        return False
 
     def _with_more(self) -> set[bytes]:
         """Topics that have messages under later names than were compared: they may stand for some
