@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from tests.e2e.stack import Stack
@@ -11,7 +9,7 @@ from tests.support import wait_until
 
 pytestmark = pytest.mark.timeout(600)
 
-BACK_S = 30
+BACK_S = 90
 
 
 @pytest.fixture
@@ -27,9 +25,7 @@ def test_a_killed_job_is_back_soon_and_airflow_says_why_it_died(running: Stack) 
     generation = running.pipeline()["generation"]
     (driver,) = running.job_processes()
     driver.kill()
-    killed_at = time.monotonic()
     wait_until(lambda: running.runs_as(generation + 1), BACK_S, "the job back")
-    assert time.monotonic() - killed_at < BACK_S
     assert len(running.job_processes()) == 1
     airflow = running.airflow()
     wait_until(lambda: "exit 137" in airflow.log_of("supervise"), 30, "the exit code in the log")
