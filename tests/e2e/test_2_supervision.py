@@ -28,7 +28,9 @@ def test_a_killed_job_is_back_soon_and_airflow_says_why_it_died(running: Stack) 
     wait_until(lambda: running.runs_as(generation + 1), BACK_S, "the job back")
     assert len(running.job_processes()) == 1
     airflow = running.airflow()
-    wait_until(lambda: "exit 137" in airflow.log_of("supervise"), 30, "the exit code in the log")
+    wait_until(
+        lambda: "exit 137" in airflow.log_of("supervise"), BACK_S, "the exit code in the log"
+    )
     assert "its log: " in airflow.log_of("supervise")
 
 
