@@ -11,16 +11,12 @@ from millrace.cli.site import app
 from millrace.core.gateway.revoked import revoked_in
 from millrace.core.layout import Layout
 from millrace.local.pki import ensure_authority
+from tests.unit.homes import with_plant_a
 
 
 @pytest.fixture
 def layout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Layout:
-    layout = Layout(tmp_path)
-    layout.sites.mkdir(parents=True)
-    layout.pipelines.mkdir()
-    layout.site("plant-a").write_text("name: plant-a\nbootstrap: a:9093\n")
-    monkeypatch.setenv("MILLRACE_HOME", str(tmp_path))
-    return layout
+    return with_plant_a(tmp_path, monkeypatch)
 
 
 def said(*words: str) -> str:

@@ -24,15 +24,12 @@ from millrace.local.pki import ensure_authority, ensure_certificate
 from millrace.local.succession import Place, Step, SuccessionError, begin, end, switch
 from millrace.specs.loader import load_sites
 from millrace.state.properties import read_properties
+from tests.unit.homes import with_plant_a
 
 
 @pytest.fixture
 def layout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Layout:
-    layout = Layout(tmp_path)
-    layout.sites.mkdir(parents=True)
-    layout.pipelines.mkdir()
-    layout.site("plant-a").write_text("name: plant-a\nbootstrap: a:9093\n")
-    monkeypatch.setenv("MILLRACE_HOME", str(tmp_path))
+    layout = with_plant_a(tmp_path, monkeypatch)
     ensure_authority(layout)
     return layout
 

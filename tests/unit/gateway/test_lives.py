@@ -88,6 +88,15 @@ class Site:
     def back_up(self, to: Path) -> None:
         shutil.copytree(self.folder, to)
 
+    def back_up_machine(self, to: Path) -> None:
+        """With its memory, as a snapshot of a virtual machine."""
+        self.back_up(to / "backup")
+        shutil.copytree(witness.PLACE, to / "memory")
+
+    def restore_machine(self, of: Path, *, connects: bool = True) -> None:
+        shutil.copytree(of / "memory", witness.PLACE, dirs_exist_ok=True)
+        self.restore(of / "backup", connects=connects, in_place=True)
+
     def restore(self, backup: Path, *, connects: bool = True, in_place: bool = False) -> None:
         if in_place:
             for file in (self.folder / "spool").iterdir():
@@ -254,12 +263,10 @@ def test_what_was_delivered_since_a_backup_is_known_though_nothing_was_kept_sinc
 def test_what_a_glance_finds_is_not_forgotten_when_that_link_breaks(site, tmp_path):
     """Of a machine whose memory was put back too."""
     site.keep("waits", 5)
-    site.back_up(tmp_path / "backup")
-    shutil.copytree(witness.PLACE, tmp_path / "memory")
+    site.back_up_machine(tmp_path)
     site.deliver()
     site.stop()
-    shutil.copytree(tmp_path / "memory", witness.PLACE, dirs_exist_ok=True)
-    site.restore(tmp_path / "backup", connects=False, in_place=True)
+    site.restore_machine(tmp_path, connects=False)
     assert not site.spool.may_be_a_copy
     site.connect()
     site.courier.save()
@@ -277,12 +284,10 @@ def test_what_was_sent_beyond_what_a_restored_machine_allowed_is_found_on_every_
     site.keep("old", 3)
     site.deliver()
     site.spool.keep([*drafts("near", 3), Draft(b"u", None, b"of u"), *drafts("far", 5)])
-    site.back_up(tmp_path / "backup")
-    shutil.copytree(witness.PLACE, tmp_path / "memory")
+    site.back_up_machine(tmp_path)
     site.deliver()
     site.stop()
-    shutil.copytree(tmp_path / "memory", witness.PLACE, dirs_exist_ok=True)
-    site.restore(tmp_path / "backup", in_place=True)
+    site.restore_machine(tmp_path)
     assert site.courier.next().draft.value == b"of u"
     there = [(one, content_of(None, value)) for one, value in site.broker]
     site.courier.begin("u", TopicSight("id-u", {0: 0}, {0: len(there)}))

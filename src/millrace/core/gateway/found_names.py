@@ -44,7 +44,7 @@ class FoundNames:
         return self._highest.get((topic, epoch), 0)
 
     def beyond(self, passed: Mapping[bytes, tuple[int, int]]) -> set[bytes]:
-        """Topics with a later name, by epoch and number, than the one given here, or with none."""
+        """Topics with a later epoch and number than `passed` says, or of which it says nothing."""
         return {
             topic
             for (topic, epoch), number in self._highest.items()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Container, Mapping
+from collections.abc import Mapping, Set
 
 from pydantic import Field
 
@@ -193,7 +193,7 @@ class Window:
         self.next = self.base
         self._unread.update(self._ids)
 
-    def progress(self, allowed: int = 0, held: Container[str] = ()) -> Progress:
+    def progress(self, allowed: int = 0, held: Set[str] = frozenset()) -> Progress:
         """Offsets of a moment at which nothing of what is not done now had been handed over:
         whatever of it the broker has, it has behind them.
 
@@ -215,8 +215,8 @@ class Window:
             base=self.base, reach=reach, copied=copied, offsets=offsets, ids=dict(self._ids)
         )
 
-    def _ends_now(self, held: Container[str]) -> dict[Part, int]:
+    def _ends_now(self, held: Set[str]) -> dict[Part, int]:
         """Of the topics that it sends to."""
-        topics = {one for one in self._ids.keys() - self._unread if one not in held}
+        topics = self._ids.keys() - self._unread - held
         ends = {part: end for part, end in self._ends.items() if part[0] in topics}
         return {**self._safe, **ends}

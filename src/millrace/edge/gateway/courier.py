@@ -211,7 +211,7 @@ class Courier:
         return not self.window.wants(record.serial)
 
     def _compare(self, record: Record) -> None:
-        """With what a look back has met: of what is there, nothing is to be sent."""
+        """A message that a look back has met at the broker is not sent again."""
         window = self.window
         self._compared[record.draft.topic] = record.epoch, record.number
         if not window.wants(record.serial):
@@ -225,13 +225,15 @@ class Courier:
             self._compared.clear()
 
     def _with_more(self) -> set[bytes]:
-        """Topics that have messages under later names than were compared: they may stand for some
-        that wait, though this life has not sent them. A machine that came back with its memory
-        knows of no other life."""
+        """Topics in which the broker has later messages than those that were compared so far.
+
+        Another life of this spool may have sent messages that wait here too. A machine that came
+        back with its memory has no other sign of such a life.
+        """
         return self._found.beyond(self._compared) if self.window.next < self._horizon else set()
 
     def _another_has_sent(self, with_more: set[bytes]) -> bool:
-        """Later messages of a topic were sent than any that this life may have sent."""
+        """Whether a topic has later messages than this life can have sent."""
         return not self.window.may_have_sent and not with_more.isdisjoint(self._compared)
 
     def _content_there(self, record: Record) -> int | None:
