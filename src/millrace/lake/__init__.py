@@ -1,0 +1,1 @@
+"""Bronze, silver, quarantine: what a row is, and tables without Spark."""

@@ -1,1 +1,1 @@
-"""Tasks on a pipeline's tables, planned and run: the same for a command and for a DAG."""
+"""Jobs that come to an end, run for a command as for a DAG."""

@@ -1,0 +1,1 @@
+"""What every domain may use: errors, units, names, the console. Of no domain, and pure."""

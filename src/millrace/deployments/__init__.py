@@ -1,0 +1,1 @@
+"""What the DAG of a pipeline does, without Airflow: provision, keep, watch."""

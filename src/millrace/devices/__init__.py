@@ -1,0 +1,1 @@
+"""Devices, sensors and sensor types that are registered."""

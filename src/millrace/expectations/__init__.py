@@ -1,0 +1,1 @@
+"""Suites of expectations, and the predicates that they are compiled to."""

@@ -1,0 +1,1 @@
+"""All pipelines, sites and relays at a glance."""

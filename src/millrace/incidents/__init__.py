@@ -1,0 +1,1 @@
+"""Events that a person should hear of, gathered into incidents and their pages."""

@@ -1,0 +1,1 @@
+"""Jobs: what starts, finds, watches and stops one, whichever runner it has."""

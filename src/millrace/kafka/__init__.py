@@ -1,0 +1,1 @@
+"""Kafka's clients: their settings, their errors, coordinates of records."""

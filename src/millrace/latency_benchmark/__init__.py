@@ -1,0 +1,1 @@
+"""`millrace race`: how fast messages come through."""

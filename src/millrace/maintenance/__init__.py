@@ -1,0 +1,1 @@
+"""Compaction, retention and vacuum of tables; how long Airflow remembers."""

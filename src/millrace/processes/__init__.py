@@ -1,0 +1,1 @@
+"""Programs of one machine under its process manager."""

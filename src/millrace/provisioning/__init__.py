@@ -1,0 +1,1 @@
+"""Topics, users and rights of a cluster: what is wanted, what is there, what is done."""

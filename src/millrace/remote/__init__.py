@@ -1,1 +1,0 @@
-"""Runners that start jobs on machines of others; ring 1."""

@@ -1,0 +1,1 @@
+"""Replay, backfill, verify: what is missing, what is doubled, and what puts it right."""

@@ -1,0 +1,1 @@
+"""Schemas of messages: files, the registry, and what they decode."""

@@ -1,0 +1,1 @@
+"""Passwords, authorities and certificates."""

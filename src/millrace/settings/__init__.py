@@ -1,0 +1,1 @@
+"""Where everything lies, and what the platform is made of."""

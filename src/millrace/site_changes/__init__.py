@@ -1,0 +1,1 @@
+"""A site is added, changed, retired; its passwords are renewed."""

@@ -1,1 +1,0 @@
-"""The files by which a job and those who watch it talk. Nothing else couples them."""

@@ -1,0 +1,1 @@
+"""Files, folders and buckets: small files whole or not at all."""
