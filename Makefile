@@ -1,6 +1,6 @@
 # Millrace. `make` alone lists what there is.
 PYTHON ?= python3
-INSTALL = PYTHONPATH=src $(PYTHON) -m millrace.local.install
+INSTALL = PYTHONPATH=src $(PYTHON) -m millrace.stack.install.install
 MILLRACE = .venv/bin/millrace
 PYTEST = .venv/bin/python -m pytest
 
@@ -41,7 +41,7 @@ lint: dev ## Lint, format, types and the rings
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
-	.venv/bin/lint-imports
+	PYTHONPATH=plugins .venv/bin/lint-imports
 	.venv/bin/hadolint infra/docker/Dockerfile
 
 unit: dev ## Tests that need nothing but Python

@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 
-from benchmarks import latency, page, relay, relay_page
-from benchmarks.arena import CHECKOUT, Arena, open_arena
+from benchmarks import latency, relay
 from benchmarks.latency import Latency
-from benchmarks.measure import Result
+from benchmarks.stands import page, relay_page
+from benchmarks.stands.arena import CHECKOUT, Arena, open_arena
+from benchmarks.stands.measure import Result
 from benchmarks.throughput import Throughput
 
 CORES = {0, 1}

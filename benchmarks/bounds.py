@@ -25,28 +25,28 @@ import psutil
 from confluent_kafka import Consumer, Producer, TopicPartition
 from rich.console import Console
 
-from benchmarks.arena import CHECKOUT
-from millrace.core.gateway.bounds import Bounds
-from millrace.core.gateway.look_back import TopicSight
-from millrace.core.gateway.records import Draft, Record
-from millrace.core.gateway.window import Progress, Window
-from millrace.core.layout import Layout
-from millrace.core.relay_plan import prefetch_kb
-from millrace.core.relay_positions import Origin
-from millrace.core.site import SiteSpec
-from millrace.edge.device import device_tls
-from millrace.edge.gateway.courier import courier_of
-from millrace.edge.gateway.dead_letters import MOST_BYTES, DeadLetters
-from millrace.edge.gateway.disk import NoRoomError
-from millrace.edge.gateway.forwarder import MOST_AHEAD, Forwarder
-from millrace.edge.gateway.link import Link
-from millrace.edge.gateway.spool import Spool
-from millrace.edge.relay.inbox import Batch, Inbox
-from millrace.edge.relay.source import SETTINGS as READS
-from millrace.edge.relay.target import SETTINGS as WRITES
-from millrace.local.devices import issue
-from millrace.local.gateway import prepare_gateway
-from millrace.local.pki import ensure_authority
+from benchmarks.stands.arena import CHECKOUT
+from millrace.gateway.bundle.io.local_gateway import prepare_gateway
+from millrace.gateway.client.io.device import device_tls
+from millrace.gateway.delivery.core.look_back import TopicSight
+from millrace.gateway.delivery.core.window import Progress, Window
+from millrace.gateway.delivery.io.courier import courier_of
+from millrace.gateway.delivery.io.dead_letters import MOST_BYTES, DeadLetters
+from millrace.gateway.delivery.io.forwarder import MOST_AHEAD, Forwarder
+from millrace.gateway.delivery.io.link import Link
+from millrace.gateway.spool.core.bounds import Bounds
+from millrace.gateway.spool.core.records import Draft, Record
+from millrace.gateway.spool.io.disk import NoRoomError
+from millrace.gateway.spool.io.spool_files import Spool
+from millrace.relay.core.positions import Origin
+from millrace.relay.core.relay_plan import prefetch_kb
+from millrace.relay.io.inbox import Batch, Inbox
+from millrace.relay.io.site_reader import SETTINGS as READS
+from millrace.relay.io.target import SETTINGS as WRITES
+from millrace.secrets.io.device_certificates import issue
+from millrace.secrets.io.pki import ensure_authority
+from millrace.settings.core.layout import Layout
+from millrace.sites.core.spec import SiteSpec
 from tests.support import free_ports, start, wait_until
 
 NOBODY = "127.0.0.1:1"
@@ -275,7 +275,7 @@ def relay(_: int) -> Iterator[Row]:
 
 
 def _itself() -> int:
-    import_module("millrace.edge.relay.run")
+    import_module("millrace.relay.io.relay_run")
     return _rss(psutil.Process())
 
 

@@ -12,12 +12,12 @@ import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from millrace.core.condition import Condition
-from millrace.core.heartbeat import Heartbeat, PartitionLag, Phase, SiteBeat
-from millrace.core.journal import Journal
-from millrace.core.layout import Layout
-from millrace.state.mailbox import Mailbox
-from millrace_airflow.fleet.sight import Sight
+from millrace.fleet.io.status_view import Sight
+from millrace.jobs.core.condition import Condition
+from millrace.jobs.core.heartbeat import Heartbeat, PartitionLag, Phase, SiteBeat
+from millrace.jobs.core.journal import Journal
+from millrace.jobs.io.mailbox import Mailbox
+from millrace.settings.core.layout import Layout
 
 SITES, TURNS = 10, 20
 PIPELINE = """\

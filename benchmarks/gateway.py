@@ -23,9 +23,9 @@ import psutil
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.arena import CHECKOUT, Arena, open_arena
 from benchmarks.contestants import mosquitto
-from benchmarks.gateway_load import (
+from benchmarks.stands.arena import CHECKOUT, Arena, open_arena
+from benchmarks.stands.gateway_load import (
     Heard,
     follow,
     hold_connections,
@@ -34,12 +34,12 @@ from benchmarks.gateway_load import (
     receive,
     send_paced,
 )
-from millrace.core.pipeline import PipelineSpec
-from millrace.core.provision import wanted_for_site
-from millrace.edge.race_parts import Way
-from millrace.local.devices import issue
-from millrace.local.gateway import prepare_gateway
-from millrace.local.provision import provision_as_admin
+from millrace.gateway.bundle.io.local_gateway import prepare_gateway
+from millrace.latency_benchmark.io.message_runners import Way
+from millrace.pipelines.core.spec import PipelineSpec
+from millrace.provisioning.core.site_rights import wanted_for_site
+from millrace.provisioning.io.site_admin import provision_as_admin
+from millrace.secrets.io.device_certificates import issue
 from tests.support import free_ports, start, wait_until
 
 SIZE, TOPIC, EVENTS, PARTITIONS = 200, "lines", "line-events", 2

@@ -10,13 +10,13 @@ from pathlib import Path
 import polars as pl
 import pyarrow.parquet as pq
 
-from benchmarks.arena import CHECKOUT, Arena
-from benchmarks.measure import CommitWatch
+from benchmarks.stands.arena import CHECKOUT, Arena
+from benchmarks.stands.measure import CommitWatch
 from benchmarks.throughput import CONTROL, LAKE, running, until
-from millrace.core.job import plan_ingest
-from millrace.lake.tables import ensure_bronze
-from millrace.specs.refining import load_refine
-from millrace.state.mailbox import Mailbox
+from millrace.jobs.core.spec import plan_ingest
+from millrace.jobs.io.mailbox import Mailbox
+from millrace.lake.io.tables import ensure_bronze
+from millrace.pipelines.io.refining import load_refine
 
 RATE = 10_000
 _QUANTILES = (0.5, 0.95, 0.99, 1.0)
@@ -44,7 +44,7 @@ def measure(
     job = job.model_copy(update={"generation": 1, "trigger_s": trigger_s})
     ensure_bronze(Path(job.tables.bronze))
     Mailbox(job.mailbox).write_job(job)
-    command = [str(LAKE), "-m", "spark_jobs.ingest", Mailbox(job.mailbox).job_file]
+    command = [str(LAKE), "-m", "spark_jobs.ingest.ingest", Mailbox(job.mailbox).job_file]
     watches = {"bronze": CommitWatch(Path(job.tables.bronze))}
     if silver:
         watches["silver"] = CommitWatch(Path(job.tables.silver))
@@ -63,7 +63,7 @@ def _send_and_watch(
     """Returns between which moments what was sent counts."""
     seconds = warm_s + for_s
     arguments = [str(arena.layout.home), arena.site.bootstrap, str(RATE), str(seconds)]
-    sender = subprocess.Popen([CONTROL, "-m", "benchmarks.sender", *arguments], cwd=CHECKOUT)
+    sender = subprocess.Popen([CONTROL, "-m", "benchmarks.stands.sender", *arguments], cwd=CHECKOUT)
     begin = time.time() + warm_s
     end = begin + for_s
 

@@ -16,11 +16,11 @@ from pathlib import Path
 
 from deltalake import DeltaTable
 
-from millrace.core.maintenance.plan import Compact, plan_table
-from millrace.core.maintenance.settings import MaintenanceSettings
-from millrace.lake.table_log import read_log
-from millrace.lake.tables import ensure_bronze
-from millrace.state.objects import FolderObjects
+from millrace.lake.io.tables import ensure_bronze
+from millrace.maintenance.core.maintenance_plan import Compact, plan_table
+from millrace.maintenance.core.maintenance_settings import MaintenanceSettings
+from millrace.maintenance.io.table_log import read_log
+from millrace.storage.io.objects import FolderObjects
 
 _FILE_BYTES = 20_000
 _COMMITS = 1_000

@@ -23,8 +23,8 @@ import psycopg2
 from rich.console import Console
 from rich.table import Table
 
-from millrace.core.layout import Layout
-from millrace.local import postgres
+from millrace.settings.core.layout import Layout
+from millrace.stack.io.airflow import postgres
 from tests.e2e import stand_ins
 from tests.e2e.stack import Airflow, Stack
 from tests.support import wait_until

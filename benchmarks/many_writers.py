@@ -20,10 +20,10 @@ from pyspark.sql import DataFrame, SparkSession
 from rich.console import Console
 from rich.table import Table
 
-from millrace.core import bronze
-from millrace.core.engine import EngineSpec
-from spark_jobs.append import Batch, Output, Written, write
-from spark_jobs.session import build_session
+from millrace.lake.core import bronze
+from millrace.settings.core.engine import EngineSpec
+from spark_jobs.engine.append import Batch, Output, Written, write
+from spark_jobs.engine.session import build_session
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 JARS = tuple(CHECKOUT / ".jars" / name for name in ("spark", "jvm"))

@@ -24,21 +24,21 @@ from confluent_kafka.admin import AdminClient
 from deltalake import DeltaTable, QueryBuilder
 from rich.console import Console
 
-from benchmarks.faults.tally import Count
-from benchmarks.faults.verified import verify
-from benchmarks.measure import CommitWatch
-from benchmarks.messages import message
-from millrace.core.columns import Column
-from millrace.core.continuity import ContinuityResult
-from millrace.core.job import plan_ingest
-from millrace.core.layout import Layout
-from millrace.core.provision import INGEST, Acl, Operation, Resource, wanted_for_site
-from millrace.core.refine import RefineSpec
-from millrace.core.site import LocalBroker, SiteSpec
-from millrace.lake.tables import ensure_bronze
-from millrace.local.broker import prepare_broker
+from benchmarks.faults.stands.tally import Count
+from benchmarks.faults.stands.verified import verify
+from benchmarks.stands.measure import CommitWatch
+from benchmarks.stands.messages import message
+from millrace.jobs.core.spec import plan_ingest
+from millrace.lake.core.columns import Column
+from millrace.lake.core.refine import RefineSpec
+from millrace.lake.io.tables import ensure_bronze
+from millrace.provisioning.core.site_rights import INGEST, Acl, Operation, Resource, wanted_for_site
+from millrace.repair.core.verify_spec import ContinuityResult
+from millrace.settings.core.layout import Layout
+from millrace.sites.core.spec import LocalBroker, SiteSpec
+from millrace.stack.io.brokers.local_broker import prepare_broker
 from tests.integration.conftest import TEMPERATURE, RunningSite
-from tests.integration.ingest_driver import CHECKOUT, START_TIMEOUT_S, IngestDriver
+from tests.integration.stands.lake.ingest_driver import CHECKOUT, START_TIMEOUT_S, IngestDriver
 from tests.support import free_ports, wait_until
 
 WELL = ("well-a", "well-b")

@@ -19,16 +19,16 @@ from typing import Any
 import psutil
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from benchmarks.arena import PARTITIONS, Arena, open_arena
 from benchmarks.contestants.mirror_maker import MirrorMaker
-from benchmarks.measure import Meter
+from benchmarks.stands.arena import PARTITIONS, Arena, open_arena
+from benchmarks.stands.measure import Meter
 from benchmarks.throughput import CONTROL, running, until
-from millrace.core.kafka_client import admin_settings
-from millrace.core.relay import RelaySpec
-from millrace.core.relay_rights import wanted_at_site, wanted_at_target
-from millrace.core.site import ClientSettings
-from millrace.edge.provision import provision_site
-from millrace.local.secrets import ensure_user
+from millrace.kafka.core.kafka_client import admin_settings
+from millrace.provisioning.io.provisioner import provision_site
+from millrace.relay.core.relay_rights import wanted_at_site, wanted_at_target
+from millrace.relay.core.spec import RelaySpec
+from millrace.secrets.io.passwords import ensure_user
+from millrace.sites.core.spec import ClientSettings
 from tests.support import free_ports
 
 TOPIC = "readings"

@@ -16,15 +16,15 @@ from typing import Any
 
 import psutil
 
-from benchmarks.arena import CHECKOUT, PARTITIONS, Arena
-from benchmarks.measure import CommitWatch, Meter, Result, summarise
-from millrace.core.engine import Tables
-from millrace.core.job import plan_ingest
-from millrace.core.kafka_client import java_settings
-from millrace.core.pipeline import Resources
-from millrace.lake.tables import ensure_bronze
-from millrace.specs.refining import load_refine
-from millrace.state.mailbox import Mailbox
+from benchmarks.stands.arena import CHECKOUT, PARTITIONS, Arena
+from benchmarks.stands.measure import CommitWatch, Meter, Result, summarise
+from millrace.jobs.core.spec import plan_ingest
+from millrace.jobs.io.mailbox import Mailbox
+from millrace.kafka.core.kafka_client import java_settings
+from millrace.lake.io.tables import ensure_bronze
+from millrace.pipelines.core.spec import Resources
+from millrace.pipelines.io.refining import load_refine
+from millrace.settings.core.engine import Tables
 
 CONTROL = CHECKOUT / ".venv-bench" / "bin" / "python"
 LAKE = CHECKOUT / ".venv-lake" / "bin" / "python"
@@ -39,7 +39,7 @@ class Throughput:
     # The first of them, which do not count.
     warm: int
 
-    def ours(self, name: str, *, silver: bool, module: str = "spark_jobs.ingest") -> Result:
+    def ours(self, name: str, *, silver: bool, module: str = "spark_jobs.ingest.ingest") -> Result:
         pipeline = self.arena.pipeline(name, silver=silver)
         refine = load_refine(self.arena.layout, pipeline) if silver else None
         job = plan_ingest(pipeline, [self.arena.site], self.arena.layout, refine)

@@ -5,9 +5,9 @@ It makes no DAG. An error raised in pipelines.py would take the DAGs of the good
 
 from __future__ import annotations
 
-from millrace.settings import layout_here
-from millrace.specs.loader import load_events_site, load_pipelines
-from millrace.specs.refining import check_quality
+from millrace.pipelines.io.loader import load_events_site, load_pipelines
+from millrace.pipelines.io.refining import check_quality
+from millrace.settings.io.environment import layout_here
 
 layout = layout_here()
 check_quality(layout, load_pipelines(layout))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from millrace.settings import layout_here
-from millrace_airflow.host import SHARES_STREAMS
+from millrace.settings.io.environment import layout_here
+from millrace_airflow.base.host import SHARES_STREAMS
 
 if SHARES_STREAMS:
-    from millrace_airflow.incident_dag import incident_dag
+    from millrace_airflow.incidents.incident_dag import incident_dag
 
     dag = incident_dag(layout_here())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millrace.settings import layout_here
-from millrace_airflow.infrastructure_dag import infrastructure_dag
+from millrace.settings.io.environment import layout_here
+from millrace_airflow.cloud.infrastructure_dag import infrastructure_dag
 
 dag = infrastructure_dag(layout_here())

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from millrace_airflow.patrol_operators import patrol_dag
+from millrace_airflow.jobs.patrol_operators import patrol_dag
 
 dag = patrol_dag()

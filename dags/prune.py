@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from millrace_airflow.prune_operators import prune_dag
+from millrace_airflow.maintenance.prune_operators import prune_dag
 
 dag = prune_dag()

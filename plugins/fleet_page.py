@@ -11,7 +11,7 @@ class _OnlyWhenAsked:
     """FastAPI and the page's code, loaded by whoever reads the attribute."""
 
     def __get__(self, instance: object, owner: type) -> list[dict[str, Any]]:
-        from millrace_airflow.fleet.api import PREFIX, app
+        from millrace_airflow.fleet.fleet_api import PREFIX, app
 
         return [{"app": app, "url_prefix": PREFIX, "name": "Fleet"}]
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from hypothesis import strategies as st
 
-from millrace.core.span import Span
+from millrace.ingest.core.record_span import Span
 
 PARTITIONS = 3
 # More than a batch has: before, three tables, and what is kept, with room to miss them all.

@@ -16,20 +16,20 @@ from pathlib import Path
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
-from millrace.core.addresses import LOCAL_NAMES, LOOPBACK
-from millrace.core.kafka_client import admin_settings
-from millrace.core.layout import Layout
-from millrace.core.site import SiteSpec
-from millrace.local import certificates
-from millrace.local.certificates import Authority, Role
-from millrace.local.devices import issue, revoke, revoked_text
-from millrace.local.pki import (
+from millrace.base.addresses import LOCAL_NAMES, LOOPBACK
+from millrace.kafka.core.kafka_client import admin_settings
+from millrace.secrets.core import certificates
+from millrace.secrets.core.certificates import Authority, Role
+from millrace.secrets.io.device_certificates import issue, revoke, revoked_text
+from millrace.secrets.io.pki import (
     ensure_authority,
     ensure_certificate,
     ensure_device_authority,
     ensure_parts_authority,
 )
-from millrace.state.files import make_private, write_atomic
+from millrace.settings.core.layout import Layout
+from millrace.sites.core.spec import SiteSpec
+from millrace.storage.io.files import make_private, write_atomic
 
 _PAGE = Path(__file__).resolve().parents[1] / "docs" / "security.md"
 _HEAD = "| shows |"

@@ -12,7 +12,7 @@ cd "$copy"
 sed -i 's/"pyspark==\(4\.1\)\.\([0-9]*\)"/"pyspark>=\1.\2,<4.2"/; s/"delta-spark==\(4\.4\)\.\([0-9]*\)"/"delta-spark>=\1.\2,<4.5"/' pyproject.toml
 sed -i 's|<delta>4.4.0<|<delta>[4.4.0,4.5)<|; s|<spark>4.1.1<|<spark>[4.1.1,4.2)<|; s|<spark.kafka>4.1.3<|<spark.kafka>[4.1.3,4.2)<|' infra/pom.xml
 .venv-tools/bin/python -m uv lock --quiet --upgrade-package pyspark --upgrade-package delta-spark
-install() { PYTHONPATH=src python3 -m millrace.local.install "$@"; }
+install() { PYTHONPATH=src python3 -m millrace.stack.install.install "$@"; }
 # Newer jars are not those that the checkout pins: the copy pins them as they come.
 install --dev || { install --pin && install --dev; }
 

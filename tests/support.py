@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from millrace.local.program import Program
+from millrace.processes.core.program import Program
 
 _JAVA_OPTIONS = "JAVA_TOOL_OPTIONS"
 

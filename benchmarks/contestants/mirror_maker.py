@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.arena import CHECKOUT, PARTITIONS, Arena
-from millrace.core.kafka_client import admin_settings, as_properties
+from benchmarks.stands.arena import CHECKOUT, PARTITIONS, Arena
+from millrace.kafka.core.kafka_client import admin_settings, as_properties
 
 # A transaction for each poll is its default, so a poll should be large; both ends in large fetches
 # and batches, as the relay has them.

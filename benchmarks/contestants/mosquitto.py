@@ -13,12 +13,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from millrace.core.addresses import LOCAL_NAMES
-from millrace.core.layout import Layout
-from millrace.edge.device import device_tls
-from millrace.edge.race_parts import Way
-from millrace.local.certificates import Role
-from millrace.local.pki import ensure_certificate
+from millrace.base.addresses import LOCAL_NAMES
+from millrace.gateway.client.io.device import device_tls
+from millrace.latency_benchmark.io.message_runners import Way
+from millrace.secrets.core.certificates import Role
+from millrace.secrets.io.pki import ensure_certificate
+from millrace.settings.core.layout import Layout
 from tests.support import free_ports, wait_until
 
 PROGRAM = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin")

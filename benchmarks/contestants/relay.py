@@ -7,11 +7,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from millrace.core.relay import RelaySpec
-from millrace.core.site import SiteSpec
-from millrace.edge.relay.door import Door
-from millrace.edge.relay.run import Relay
-from millrace.edge.simulator import stop_on_signals
+from millrace.gateway.simulator.io.simulator import stop_on_signals
+from millrace.relay.core.spec import RelaySpec
+from millrace.relay.io.cluster_login import Door
+from millrace.relay.io.relay_run import Relay
+from millrace.sites.core.spec import SiteSpec
 
 
 def main(file: Path) -> None:

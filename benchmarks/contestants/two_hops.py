@@ -11,21 +11,21 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame
 
-from millrace.core.job import JobSpec
-from millrace.core.refine import RefineSpec
-from millrace.state.checkpoint import Checkpoint
-from millrace.state.generations import claim
-from millrace.state.objects import FolderObjects
-from millrace.state.twin_files import TwinFiles, TwinMemory
-from spark_jobs.append import Batch, append_once
-from spark_jobs.broker import Broker
-from spark_jobs.refine import quarantine_rows, refine, silver_rows
-from spark_jobs.refined_tables import ensure_refined_tables
-from spark_jobs.session import build_session
-from spark_jobs.sink import BatchSink, Fence
-from spark_jobs.site_tables import SiteTables
-from spark_jobs.site_topics import SiteTopics
-from spark_jobs.source import read_site
+from millrace.ingest.io.checkpoint import Checkpoint
+from millrace.ingest.io.duplicate_files import TwinFiles, TwinMemory
+from millrace.jobs.core.spec import JobSpec
+from millrace.jobs.io.generations import claim
+from millrace.lake.core.refine import RefineSpec
+from millrace.storage.io.objects import FolderObjects
+from spark_jobs.engine.append import Batch, append_once
+from spark_jobs.engine.session import build_session
+from spark_jobs.ingest.sink import BatchSink, Fence
+from spark_jobs.ingest.site_tables import SiteTables
+from spark_jobs.ingest.site_topics import SiteTopics
+from spark_jobs.kafka.broker_view import Broker
+from spark_jobs.kafka.source import read_site
+from spark_jobs.refine.refine_rows import quarantine_rows, refine, silver_rows
+from spark_jobs.refine.refined_tables import ensure_refined_tables
 
 
 def run(job: JobSpec) -> None:

@@ -13,26 +13,14 @@ from pathlib import Path
 from pydantic import TypeAdapter
 from rich.console import Console
 
-from benchmarks.faults import (
-    anew,
-    clocks,
-    copies,
-    disks,
-    hostile,
-    identities,
-    kills,
-    lake,
-    links,
-    relays,
-    sites,
-    toxins,
-)
-from benchmarks.faults.fault import FAULTS as ALL
-from benchmarks.faults.fault import Fault, Outcome
-from benchmarks.faults.machine import separate
-from benchmarks.faults.page import render_page, render_table
-from benchmarks.faults.stand import Arena
-from millrace.core.layout import Layout
+from benchmarks.faults import anew, clocks, copies, disks, hostile, identities, lake, relays, sites
+from benchmarks.faults.stands import kills, links, toxins
+from benchmarks.faults.stands.fault import FAULTS as ALL
+from benchmarks.faults.stands.fault import Fault, Outcome
+from benchmarks.faults.stands.machine import separate
+from benchmarks.faults.stands.page import render_page, render_table
+from benchmarks.faults.stands.stand import Arena
+from millrace.settings.core.layout import Layout
 
 CHECKOUT = Path(__file__).parents[2]
 PAGE = CHECKOUT / "docs" / "faults.md"

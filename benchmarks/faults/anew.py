@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, Any
 
 from deltalake import DeltaTable
 
-from benchmarks.faults.fault import FAULTS, Fault, Outcome
-from benchmarks.faults.hearing import Hearing
-from benchmarks.faults.job_stand import JobStand, job_stand
 from benchmarks.faults.operator import Operator
+from benchmarks.faults.stands.fault import FAULTS, Fault, Outcome
+from benchmarks.faults.stands.hearing import Hearing
+from benchmarks.faults.stands.job_stand import JobStand, job_stand
+from benchmarks.faults.stands.verified import verify, words
 from benchmarks.faults.tables import doubled_in, in_bronze, in_silver
-from benchmarks.faults.verified import verify, words
-from millrace.core.alarms import Kind as AlarmKind
-from millrace.core.continuity import ContinuityResult
-from millrace.core.event import Kind
-from millrace.core.ranges import count
-from tests.integration.gateways import SMALL
+from millrace.base.ranges import count
+from millrace.incidents.core.event import Kind
+from millrace.repair.core.alarms import Kind as AlarmKind
+from millrace.repair.core.verify_spec import ContinuityResult
+from tests.integration.stands.edge.gateways import SMALL
 from tests.support import wait_until
 
 if TYPE_CHECKING:
-    from benchmarks.faults.stand import Arena
+    from benchmarks.faults.stands.stand import Arena
 
 # A machine that does much else takes its time.
 _BEFORE_S, _DRAINS_S, _RECOVERS_S = 3.0, 600.0, 300.0

@@ -9,9 +9,9 @@ from __future__ import annotations
 import struct
 from pathlib import Path
 
-from benchmarks.faults.fault import fault
-from benchmarks.faults.machine import run
-from benchmarks.faults.stand import Stand
+from benchmarks.faults.stands.fault import fault
+from benchmarks.faults.stands.machine import run
+from benchmarks.faults.stands.stand import Stand
 
 _SOURCE = Path(__file__).with_name("clock.c")
 _HOUR_S = 3_600

@@ -6,8 +6,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from benchmarks.faults.fault import fault
-from benchmarks.faults.stand import Stand
+from benchmarks.faults.stands.fault import fault
+from benchmarks.faults.stands.stand import Stand
 from tests.integration.conftest import CHECKOUT
 from tests.support import wait_until
 

@@ -7,11 +7,11 @@ import os
 import signal
 from pathlib import Path
 
-from benchmarks.faults.fault import fault
-from benchmarks.faults.machine import Disk
-from benchmarks.faults.stand import Stand
-from millrace.core.gateway.records import decode_at
-from millrace.core.gateway.segments import heading_bytes
+from benchmarks.faults.stands.fault import fault
+from benchmarks.faults.stands.machine import Disk
+from benchmarks.faults.stands.stand import Stand
+from millrace.gateway.spool.core.records import decode_at
+from millrace.gateway.spool.core.segments import heading_bytes
 from tests.support import wait_until
 
 _SMALL = {"spool": {"size": "1 GB", "segment": "4 MB"}}

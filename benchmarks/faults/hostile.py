@@ -11,9 +11,9 @@ from contextlib import suppress
 from multiprocessing import get_context
 from typing import NamedTuple
 
-from benchmarks.faults.fault import fault
-from benchmarks.faults.stand import Stand
-from millrace.edge.device import device_tls
+from benchmarks.faults.stands.fault import fault
+from benchmarks.faults.stands.stand import Stand
+from millrace.gateway.client.io.device import device_tls
 
 _LASTS_S = 12.0
 _RECONNECTS, _RECONNECTORS = 10_000, 2

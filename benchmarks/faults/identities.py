@@ -6,16 +6,16 @@ import secrets
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from benchmarks.faults.fault import fault
-from benchmarks.faults.machine import clients_of, hang_up, rule
-from benchmarks.faults.stand import Stand
-from millrace.core.gateway_bundle import bundle_files
-from millrace.core.provision import GATEWAY
-from millrace.core.site_users import SetPassword
-from millrace.edge.admin import Admin
-from millrace.local import certificates
-from millrace.local.pki import ensure_authority
-from millrace.state.files import write_atomic
+from benchmarks.faults.stands.fault import fault
+from benchmarks.faults.stands.machine import clients_of, hang_up, rule
+from benchmarks.faults.stands.stand import Stand
+from millrace.gateway.bundle.core.bundle_contents import bundle_files
+from millrace.provisioning.core.site_rights import GATEWAY
+from millrace.provisioning.core.site_users import SetPassword
+from millrace.provisioning.io.admin import Admin
+from millrace.secrets.core import certificates
+from millrace.secrets.io.pki import ensure_authority
+from millrace.storage.io.files import write_atomic
 
 _LEAF_LIFE = timedelta(days=825)
 

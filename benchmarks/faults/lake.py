@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from deltalake import DeltaTable
 
-from benchmarks.faults.fault import Fault, Outcome, whole_fault
-from benchmarks.faults.job_stand import PARTITIONS, driver_of, load_of, start_gateway
-from benchmarks.faults.load import RATE_PER_S
-from benchmarks.faults.machine import Disk
+from benchmarks.faults.stands.fault import Fault, Outcome, whole_fault
+from benchmarks.faults.stands.job_stand import PARTITIONS, driver_of, load_of, start_gateway
+from benchmarks.faults.stands.load import RATE_PER_S
+from benchmarks.faults.stands.machine import Disk
+from benchmarks.faults.stands.verified import verify, words
 from benchmarks.faults.tables import doubled_in, in_silver
-from benchmarks.faults.verified import verify, words
-from millrace.core.continuity import ContinuityResult
-from millrace.core.engine import Tables
-from millrace.core.layout import Layout
+from millrace.repair.core.verify_spec import ContinuityResult
+from millrace.settings.core.engine import Tables
+from millrace.settings.core.layout import Layout
 from tests.integration.conftest import RunningSite
-from tests.integration.ingest_driver import START_TIMEOUT_S, IngestDriver
+from tests.integration.stands.lake.ingest_driver import START_TIMEOUT_S, IngestDriver
 from tests.support import wait_until
 
 if TYPE_CHECKING:
-    from benchmarks.faults.stand import Arena
+    from benchmarks.faults.stands.stand import Arena
 
 _CUTS, _BATCHES_BEFORE = 3, 2
 _DISK_MB, _DRAINS_S = 1024, 600.0

@@ -7,9 +7,9 @@ import subprocess
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from benchmarks.faults.load import parse
-from benchmarks.faults.tally import Numbered
-from millrace.core.layout import Layout
+from benchmarks.faults.stands.load import parse
+from benchmarks.faults.stands.tally import Numbered
+from millrace.settings.core.layout import Layout
 from tests.support import wait_until
 
 _PAYLOAD = re.compile(rb" payload: (\{.*\})$")

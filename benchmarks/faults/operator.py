@@ -7,7 +7,7 @@ import threading
 
 import httpx
 
-from tests.integration.gateways import RunningGateway
+from tests.integration.stands.edge.gateways import RunningGateway
 
 TOKEN = "looks"  # noqa: S105 - of a gateway that lives for seconds, on this machine
 _EVERY_S = 0.5

@@ -8,15 +8,15 @@ from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from benchmarks.faults.fault import Fault, Outcome, whole_fault
-from benchmarks.faults.tally import Count
-from millrace.core.relay import RelaySpec
-from tests.integration.relay_child import STEPS
-from tests.integration.relays import Load, Record, RelayBed, read_all
+from benchmarks.faults.stands.fault import Fault, Outcome, whole_fault
+from benchmarks.faults.stands.tally import Count
+from millrace.relay.core.spec import RelaySpec
+from tests.integration.stands.edge.relay_child import STEPS
+from tests.integration.stands.edge.relays import Load, Record, RelayBed, read_all
 from tests.support import wait_until
 
 if TYPE_CHECKING:
-    from benchmarks.faults.stand import Arena
+    from benchmarks.faults.stands.stand import Arena
 
 _RATE = 2_000
 # What comes within a second.

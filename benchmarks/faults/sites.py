@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from benchmarks.faults.fault import Fault, Outcome, whole_fault
-from benchmarks.faults.verified import words
+from benchmarks.faults.stands.fault import Fault, Outcome, whole_fault
+from benchmarks.faults.stands.verified import words
 from benchmarks.neighbours import ANEW, FENCED, FEW, GONE, Neighbours, measure
-from millrace.core.alarms import Kind
-from millrace.core.ranges import count
+from millrace.base.ranges import count
+from millrace.repair.core.alarms import Kind
 
 if TYPE_CHECKING:
-    from benchmarks.faults.stand import Arena
+    from benchmarks.faults.stands.stand import Arena
 
 _WAITING = 1_000_000
 

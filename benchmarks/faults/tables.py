@@ -7,8 +7,8 @@ from typing import Any
 
 from deltalake import DeltaTable, QueryBuilder
 
-from benchmarks.faults.load import parse
-from benchmarks.faults.tally import Count, Message, Numbered, Tally
+from benchmarks.faults.stands.load import parse
+from benchmarks.faults.stands.tally import Count, Message, Numbered, Tally
 
 
 def in_silver(table: str) -> Tally:

@@ -10,19 +10,19 @@ from pathlib import Path
 
 from confluent_kafka import Producer
 
-from benchmarks.messages import message
-from millrace.core.kafka_client import admin_settings, librdkafka_settings
-from millrace.core.layout import Layout
-from millrace.core.pipeline import PipelineSpec
-from millrace.core.provision import wanted_for_site
-from millrace.core.site import ClientSettings, LocalBroker, SiteSpec
-from millrace.edge.errors import UnreachableError
-from millrace.edge.provision import provision_site
-from millrace.local.broker import prepare_brokers
-from millrace.local.secrets import ensure_user
+from benchmarks.stands.messages import message
+from millrace.kafka.core.kafka_client import admin_settings, librdkafka_settings
+from millrace.kafka.io.client_errors import UnreachableError
+from millrace.pipelines.core.spec import PipelineSpec
+from millrace.provisioning.core.site_rights import wanted_for_site
+from millrace.provisioning.io.provisioner import provision_site
+from millrace.secrets.io.passwords import ensure_user
+from millrace.settings.core.layout import Layout
+from millrace.sites.core.spec import ClientSettings, LocalBroker, SiteSpec
+from millrace.stack.io.brokers.local_broker import prepare_brokers
 from tests.support import free_ports, start
 
-CHECKOUT = Path(__file__).parents[1]
+CHECKOUT = Path(__file__).parents[2]
 PARTITIONS = 2
 _UP_WITHIN_S = 90
 

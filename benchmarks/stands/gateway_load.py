@@ -13,10 +13,10 @@ from aiohttp import web
 from confluent_kafka import Consumer, TopicPartition
 
 from benchmarks.contestants.mosquitto import Publisher
-from millrace.core.pacing import Pace
-from millrace.core.site import ClientSettings
-from millrace.edge.device import Address, Device, device_tls
-from millrace.edge.race_parts import Way
+from millrace.gateway.client.io.device import Address, Device, device_tls
+from millrace.gateway.simulator.core.pacing import Pace
+from millrace.latency_benchmark.io.message_runners import Way
+from millrace.sites.core.spec import ClientSettings
 
 _POLL_S = 0.002
 _LISTEN_S = 0.1

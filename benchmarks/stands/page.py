@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from benchmarks.latency import Latency
-from benchmarks.measure import Result
+from benchmarks.stands.measure import Result
 
 _HEAD = """# Benchmarks
 

@@ -1,4 +1,6 @@
-"""Sends messages at a steady rate: python -m benchmarks.sender HOME BOOTSTRAP RATE SECONDS."""
+"""Sends messages at a steady rate: python -m benchmarks.stands.sender HOME BOOTSTRAP RATE
+SECONDS.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +10,10 @@ from pathlib import Path
 
 from confluent_kafka import Producer
 
-from benchmarks.arena import PARTITIONS, Arena
-from benchmarks.messages import message
-from millrace.core.layout import Layout
-from millrace.core.site import LocalBroker, SiteSpec
+from benchmarks.stands.arena import PARTITIONS, Arena
+from benchmarks.stands.messages import message
+from millrace.settings.core.layout import Layout
+from millrace.sites.core.spec import LocalBroker, SiteSpec
 
 _STEP_S = 0.01
 

@@ -74,7 +74,7 @@ install_files() {
     for file in tokens.txt status-token.txt; do
         [ -e "$etc/$file" ] || (umask 077 && python3 -c 'import secrets; print(secrets.token_urlsafe(24))' >"$etc/$file")
     done
-    "$opt/current/venv/bin/python" -m millrace.cli.gateway_main check "$etc/gateway.yaml"
+    "$opt/current/venv/bin/python" -m millrace.gateway check "$etc/gateway.yaml"
 }
 
 install_service() {
@@ -99,7 +99,7 @@ remove() {
 purge() {
     if [ "$service" = yes ]; then systemctl stop millrace-gateway 2>/dev/null || true; fi
     if [ "$force" = no ] && [ -x "$opt/current/venv/bin/python" ]; then
-        "$opt/current/venv/bin/python" -m millrace.cli.gateway_main waiting "$etc/gateway.yaml" ||
+        "$opt/current/venv/bin/python" -m millrace.gateway waiting "$etc/gateway.yaml" ||
             fail "messages wait to be delivered; let it run until they are, or say --force"
     fi
     remove

@@ -7,23 +7,23 @@ from typing import Any
 
 from airflow.sdk import DAG, Asset, AssetWatcher, Param
 
-from millrace.core.layout import Layout
-from millrace.core.maintenance.plan import EXPIRE
-from millrace.core.pipeline import PipelineSpec
-from millrace.core.schedule import hourly, nightly
-from millrace_airflow import docs
-from millrace_airflow.commits import NewRowsTrigger
-from millrace_airflow.deployment import known_pipelines
-from millrace_airflow.host import AssetOrTimeSchedule, CronTriggerTimetable
-from millrace_airflow.replay_form import replay_form, site_names
-from millrace_airflow.replay_operators import ApproveReplayOperator, ReplayOperator
-from millrace_airflow.task_operators import (
+from millrace.deployments import text as docs
+from millrace.jobs.io.deployment import known_pipelines
+from millrace.maintenance.core.maintenance_plan import EXPIRE
+from millrace.pipelines.core.spec import PipelineSpec
+from millrace.settings.core.layout import Layout
+from millrace.tasks.core.schedule import hourly, nightly
+from millrace_airflow.base.host import AssetOrTimeSchedule, CronTriggerTimetable
+from millrace_airflow.quality.commit_trigger import NewRowsTrigger
+from millrace_airflow.repair.replay_form import replay_form, site_names
+from millrace_airflow.repair.replay_operators import ApproveReplayOperator, ReplayOperator
+from millrace_airflow.repair.verify_operators import VerifyOperator
+from millrace_airflow.tasks.task_operators import (
     BackfillOperator,
     MaintainOperator,
     PlanMaintenanceOperator,
     QualityOperator,
 )
-from millrace_airflow.verify_operators import VerifyOperator
 
 # Without a start_date the first run is at the schedule's next time, and not at once.
 _COMMON: dict[str, Any] = {

@@ -13,7 +13,7 @@ from delta.exceptions.captured import MetadataChangedException, ProtocolChangedE
 from py4j.java_gateway import JavaObject
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_jobs.java import java_rows, java_session, jvm
+from spark_jobs.engine.java import java_rows, java_session, jvm
 
 log = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
-from millrace.core.errors import MillraceError
+from millrace.base.errors import MillraceError
 
 
 class JvmDiedError(MillraceError):

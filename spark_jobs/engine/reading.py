@@ -5,7 +5,7 @@ from __future__ import annotations
 from delta.tables import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 
-from millrace.core.errors import MillraceError
+from millrace.base.errors import MillraceError
 
 
 def read_table(spark: SparkSession, location: str) -> DataFrame:

@@ -14,11 +14,11 @@ from py4j.java_gateway import JavaObject
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
-from millrace.core.addresses import EVERYWHERE, LOOPBACK
-from millrace.core.cluster import Cluster, cluster_settings
-from millrace.core.engine import JVM_OPTIONS, EngineSpec, class_archive, class_path
-from millrace.core.errors import MillraceError
-from millrace.core.store import java_options, spark_settings
+from millrace.base.addresses import EVERYWHERE, LOOPBACK
+from millrace.base.errors import MillraceError
+from millrace.settings.core.engine import JVM_OPTIONS, EngineSpec, class_archive, class_path
+from millrace.settings.core.spark_cluster import Cluster, cluster_settings
+from millrace.storage.core.bucket import java_options, spark_settings
 
 _LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
 
@@ -95,7 +95,7 @@ def _options(engine: EngineSpec) -> str:
 
 
 def _archived(engine: EngineSpec) -> tuple[str, ...]:
-    """See spark_jobs/class_archive.py."""
+    """See spark_jobs/ingest/class_archive.py."""
     there = engine.class_path and class_archive(engine).is_file()
     return (f"-XX:SharedArchiveFile={class_archive(engine)}",) if there else ()
 

@@ -10,12 +10,12 @@ from typing import TypeVar
 
 from pyspark.sql import SparkSession
 
-from millrace.core.errors import MillraceError
-from millrace.core.model import Frozen
-from millrace.core.task import TaskSpec
-from millrace.state.files import write_atomic
-from millrace.state.task_folder import brought_here
-from spark_jobs.session import build_session
+from millrace.base.errors import MillraceError
+from millrace.base.model import Frozen
+from millrace.jobs.core.task_spec import TaskSpec
+from millrace.storage.io.files import write_atomic
+from millrace.tasks.io.task_folder import brought_here
+from spark_jobs.engine.session import build_session
 
 log = logging.getLogger("millrace.task")
 

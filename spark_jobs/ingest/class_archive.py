@@ -1,7 +1,8 @@
 """An archive of the classes that Spark loads: a JVM that maps it starts in half of the time.
 
-`python -m spark_jobs.class_archive CLASS_PATH...` makes it, when Millrace is installed, out of what
-a small job loads. A JVM whose Java is another, or whose jars and their paths are, does without it.
+`python -m spark_jobs.ingest.class_archive CLASS_PATH...` makes it, when Millrace is installed, out
+of what a small job loads. A JVM whose Java is another, or whose jars and their paths are, does
+without it.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ from pathlib import Path
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
-from millrace.core.columns import Column
-from millrace.core.engine import EngineSpec, Tables, class_archive
-from millrace.core.job import SiteInput
-from millrace.core.refine import RefineSpec
-from spark_jobs.append import Batch, append_by_delta, append_once
-from spark_jobs.refined_tables import ensure_refined_tables
-from spark_jobs.session import READERS, build_session
-from spark_jobs.source import whole_records
+from millrace.jobs.core.spec import SiteInput
+from millrace.lake.core.columns import Column
+from millrace.lake.core.refine import RefineSpec
+from millrace.settings.core.engine import EngineSpec, Tables, class_archive
+from spark_jobs.engine.append import Batch, append_by_delta, append_once
+from spark_jobs.engine.session import READERS, build_session
+from spark_jobs.kafka.source import whole_records
+from spark_jobs.refine.refined_tables import ensure_refined_tables
 
 _COLUMN = Column(name="n", type="bigint", path=("n",), required=True)
 _NO_FILE = Path(os.devnull)

@@ -13,28 +13,28 @@ from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
-from millrace.core.errors import MillraceError, TransientError
-from millrace.core.heartbeat import Phase
-from millrace.core.job import JobSpec, SiteInput
-from millrace.core.sharing import Crowd
-from millrace.core.standing import end_of_all
-from millrace.state.checkpoint import Checkpoint
-from millrace.state.objects import objects_at
-from millrace.state.twin_files import TwinFiles, TwinMemory
-from spark_jobs.broker import Broker
-from spark_jobs.jvm import Jvm
-from spark_jobs.pulse import Pulse
-from spark_jobs.refined_tables import ensure_refined_tables
-from spark_jobs.session import build_session
-from spark_jobs.sink import BatchSink, Fence
-from spark_jobs.site_query import SiteQuery
-from spark_jobs.site_tables import SiteTables
-from spark_jobs.site_topics import SiteTopics
-from spark_jobs.source import beginning, pace, read_site
-from spark_jobs.stopping import StopRequest
-from spark_jobs.turn import turn_of
-from spark_jobs.twins import lately_seen
-from spark_jobs.watch import SiteWatch
+from millrace.base.errors import MillraceError, TransientError
+from millrace.ingest.core.sharing import Crowd
+from millrace.ingest.core.standing import end_of_all
+from millrace.ingest.io.checkpoint import Checkpoint
+from millrace.ingest.io.duplicate_files import TwinFiles, TwinMemory
+from millrace.jobs.core.heartbeat import Phase
+from millrace.jobs.core.spec import JobSpec, SiteInput
+from millrace.storage.io.objects import objects_at
+from spark_jobs.engine.jvm import Jvm
+from spark_jobs.engine.session import build_session
+from spark_jobs.engine.stopping import StopRequest
+from spark_jobs.ingest.heartbeat_writer import Pulse
+from spark_jobs.ingest.query_watch import SiteWatch
+from spark_jobs.ingest.sink import BatchSink, Fence
+from spark_jobs.ingest.site_query import SiteQuery
+from spark_jobs.ingest.site_tables import SiteTables
+from spark_jobs.ingest.site_topics import SiteTopics
+from spark_jobs.kafka.broker_view import Broker
+from spark_jobs.kafka.source import beginning, pace, read_site
+from spark_jobs.kafka.turn import turn_of
+from spark_jobs.refine.duplicate_rows import lately_seen
+from spark_jobs.refine.refined_tables import ensure_refined_tables
 
 log = logging.getLogger(__name__)
 

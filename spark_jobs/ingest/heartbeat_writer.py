@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
-from millrace.core.errors import MillraceError, TransientError
-from millrace.core.heartbeat import Heartbeat, Phase, may_beat
-from millrace.core.job import JobSpec
-from millrace.core.metrics import EVERY_S, Metrics, measures
-from millrace.core.store import SCHEME
-from millrace.state.mailbox import Mailbox
-from spark_jobs.watch import SiteWatch
+from millrace.base.errors import MillraceError, TransientError
+from millrace.jobs.core.heartbeat import Heartbeat, Phase, may_beat
+from millrace.jobs.core.metrics import EVERY_S, Metrics, measures
+from millrace.jobs.core.spec import JobSpec
+from millrace.jobs.io.mailbox import Mailbox
+from millrace.storage.core.bucket import SCHEME
+from spark_jobs.ingest.query_watch import SiteWatch
 
 log = logging.getLogger(__name__)
 
@@ -76,7 +76,7 @@ class Pulse:
 
     def _tell(self, settings: Metrics) -> None:
         """Apart from heartbeats, which do not wait for another service."""
-        from millrace.state.aws_metrics import put_measures
+        from millrace.jobs.io.aws_metrics import put_measures
 
         while not self._stopped.wait(self.metrics_every_s):
             if not self._is_alive:

@@ -1,7 +1,7 @@
 """The ingest job: every site's topics into one bronze table, exactly once.
 
-python -m spark_jobs.ingest JOB.json
-spark-submit spark_jobs/ingest.py s3a://.../N.json BUCKET
+python -m spark_jobs.ingest.ingest JOB.json
+spark-submit spark_jobs/ingest/ingest.py s3a://.../N.json BUCKET
 """
 
 from __future__ import annotations
@@ -9,21 +9,21 @@ from __future__ import annotations
 import logging
 import sys
 
-from millrace.core.errors import MillraceError
-from millrace.core.heartbeat import Phase
-from millrace.core.job import JobSpec
-from millrace.core.lag import Throughput
-from millrace.state.checkpoint import Checkpoint
-from millrace.state.generations import claim, latest
-from millrace.state.spec_file import read_spec
-from spark_jobs.broker import Broker
-from spark_jobs.driver import drive
-from spark_jobs.jvm import JvmDiedError
-from spark_jobs.pulse import Pulse
-from spark_jobs.sink import FencedError
-from spark_jobs.stopping import StopRequest
-from spark_jobs.task import log_to_stderr
-from spark_jobs.watch import SiteWatch
+from millrace.base.errors import MillraceError
+from millrace.ingest.core.lag import Throughput
+from millrace.ingest.io.checkpoint import Checkpoint
+from millrace.jobs.core.heartbeat import Phase
+from millrace.jobs.core.spec import JobSpec
+from millrace.jobs.io.generations import claim, latest
+from millrace.jobs.io.spec_file import read_spec
+from spark_jobs.engine.jvm import JvmDiedError
+from spark_jobs.engine.stopping import StopRequest
+from spark_jobs.engine.task_main import log_to_stderr
+from spark_jobs.ingest.driver import drive
+from spark_jobs.ingest.heartbeat_writer import Pulse
+from spark_jobs.ingest.query_watch import SiteWatch
+from spark_jobs.ingest.sink import FencedError
+from spark_jobs.kafka.broker_view import Broker
 
 log = logging.getLogger("millrace.ingest")
 

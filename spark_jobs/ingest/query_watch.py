@@ -10,10 +10,8 @@ from datetime import datetime
 
 from confluent_kafka import KafkaException
 
-from millrace.core.errors import MillraceError
-from millrace.core.heartbeat import MadeAnew, SiteBeat
-from millrace.core.incarnations import Histories
-from millrace.core.lag import (
+from millrace.base.errors import MillraceError
+from millrace.ingest.core.lag import (
     Bounds,
     Partition,
     Throughput,
@@ -23,10 +21,12 @@ from millrace.core.lag import (
     start_positions,
     waiting,
 )
-from millrace.core.standing import Standing
-from millrace.core.tally import Tally
-from millrace.state.checkpoint import Checkpoint
-from spark_jobs.broker import Broker
+from millrace.ingest.core.standing import Standing
+from millrace.ingest.io.checkpoint import Checkpoint
+from millrace.jobs.core.heartbeat import MadeAnew, SiteBeat
+from millrace.kafka.core.incarnations import Histories
+from millrace.lake.core.tally import Tally
+from spark_jobs.kafka.broker_view import Broker
 
 log = logging.getLogger(__name__)
 

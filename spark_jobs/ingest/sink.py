@@ -16,18 +16,18 @@ from typing import Protocol
 
 from pyspark.sql import DataFrame, SparkSession
 
-from millrace.core.engine import Tables
-from millrace.core.one_batch import carry
-from millrace.core.refine import RefineSpec
-from millrace.core.sharing import task_count
-from millrace.core.span import Span
-from millrace.core.store import Bucket
-from millrace.core.tally import OLDEST_MS, Tally
-from millrace.state.checkpoint import Checkpoint
-from millrace.state.generations import latest
-from millrace.state.twin_files import TwinMemory
-from spark_jobs.append import Batch, append_by_delta, append_once, while_tables_change
-from spark_jobs.site_batch import RawBatch, RefinedBatch, read_span
+from millrace.ingest.core.one_batch import carry
+from millrace.ingest.core.record_span import Span
+from millrace.ingest.core.sharing import task_count
+from millrace.ingest.io.checkpoint import Checkpoint
+from millrace.ingest.io.duplicate_files import TwinMemory
+from millrace.jobs.io.generations import latest
+from millrace.lake.core.refine import RefineSpec
+from millrace.lake.core.tally import OLDEST_MS, Tally
+from millrace.settings.core.engine import Tables
+from millrace.storage.core.bucket import Bucket
+from spark_jobs.engine.append import Batch, append_by_delta, append_once, while_tables_change
+from spark_jobs.ingest.site_batch import RawBatch, RefinedBatch, read_span
 
 
 class FencedError(Exception):

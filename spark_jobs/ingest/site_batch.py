@@ -1,4 +1,4 @@
-"""One batch of a site as rows and tables: what core/one_batch.py decides is done here."""
+"""One batch of a site as rows and tables: what ingest/core/one_batch.py decides is done here."""
 
 from __future__ import annotations
 
@@ -8,17 +8,27 @@ from dataclasses import dataclass
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 
-from millrace.core import bronze
-from millrace.core.coordinates import in_ranges
-from millrace.core.engine import Tables
-from millrace.core.one_batch import Layer
-from millrace.core.refine import RefineSpec
-from millrace.core.silver import COORDINATES
-from millrace.core.span import Span
-from millrace.core.twins import Seen
-from millrace.state.twin_files import TwinMemory
-from spark_jobs.append import Batch, Output, Written, append_by_delta, append_once, holds, write
-from spark_jobs.refine import (
+from millrace.ingest.core.duplicates import Seen
+from millrace.ingest.core.one_batch import Layer
+from millrace.ingest.core.record_span import Span
+from millrace.ingest.io.duplicate_files import TwinMemory
+from millrace.kafka.core.coordinates import in_ranges
+from millrace.lake.core import bronze
+from millrace.lake.core.refine import RefineSpec
+from millrace.lake.core.silver import COORDINATES
+from millrace.settings.core.engine import Tables
+from spark_jobs.engine.append import (
+    Batch,
+    Output,
+    Written,
+    append_by_delta,
+    append_once,
+    holds,
+    write,
+)
+from spark_jobs.kafka.bronze_rows import bronze_rows
+from spark_jobs.refine.duplicate_rows import Twins, in_one_task, seen_in
+from spark_jobs.refine.refine_rows import (
     count_verdicts,
     outputs,
     refine,
@@ -26,8 +36,6 @@ from spark_jobs.refine import (
     silver_rows,
     with_verdicts,
 )
-from spark_jobs.rows import bronze_rows
-from spark_jobs.twins import Twins, in_one_task, seen_in
 
 Tell = Callable[[dict[str, int]], None]
 

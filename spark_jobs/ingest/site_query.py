@@ -13,13 +13,13 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql.streaming import StreamingQuery
 
-from millrace.core.errors import MillraceError, TransientError
-from millrace.core.ingest_faults import Fault, Verdict, judge
-from millrace.core.standing import Standing
-from millrace.state.checkpoint import Checkpoint
-from millrace.state.files import mtime_ns
-from spark_jobs.sink import FencedError
-from spark_jobs.site_topics import TopicChangedError
+from millrace.base.errors import MillraceError, TransientError
+from millrace.ingest.core.ingest_faults import Fault, Verdict, judge
+from millrace.ingest.core.standing import Standing
+from millrace.ingest.io.checkpoint import Checkpoint
+from millrace.storage.io.files import mtime_ns
+from spark_jobs.ingest.sink import FencedError
+from spark_jobs.ingest.site_topics import TopicChangedError
 
 log = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""What a move to another topic asks of the tables: see core/moves.py."""
+"""What a move to another topic asks of the tables: see ingest/core/moves.py."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from millrace.core.coordinates import Part, in_ranges
-from millrace.core.job import JobSpec, SiteInput
-from millrace.core.lag import Partition
-from millrace.core.ranges import Range
-from millrace.core.restored import Stamp, looks
-from spark_jobs.kafka_span import read_spans
-from spark_jobs.sink import BatchSink
-from spark_jobs.source import held_ends, held_ids
+from millrace.base.ranges import Range
+from millrace.ingest.core.lag import Partition
+from millrace.ingest.core.restored import Stamp, looks
+from millrace.jobs.core.spec import JobSpec, SiteInput
+from millrace.kafka.core.coordinates import Part, in_ranges
+from spark_jobs.ingest.sink import BatchSink
+from spark_jobs.kafka.kafka_span import read_spans
+from spark_jobs.kafka.source import held_ends, held_ids
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Keeps a site's query in the topics that its broker has now: compared at each start and batch.
 
-See core/incarnations.py and core/moves.py.
+See kafka/core/incarnations.py and ingest/core/moves.py.
 """
 
 from __future__ import annotations
@@ -14,12 +14,9 @@ from typing import Protocol
 
 from confluent_kafka import KafkaException
 
-from millrace.core.coordinates import Part
-from millrace.core.errors import TransientError
-from millrace.core.incarnations import Histories, beginning, begun_again
-from millrace.core.job import SiteInput
-from millrace.core.lag import Bounds, Offsets, Partition
-from millrace.core.moves import (
+from millrace.base.errors import TransientError
+from millrace.ingest.core.lag import Bounds, Offsets, Partition
+from millrace.ingest.core.moves import (
     DropBeginning,
     Found,
     PutCommit,
@@ -29,11 +26,14 @@ from millrace.core.moves import (
     Step,
     next_step,
 )
-from millrace.core.record_time import SPARKS_LAST_MS
-from millrace.core.restored import Stamps, cut_off, replaced, still_there
-from millrace.state.checkpoint import Checkpoint
-from spark_jobs.broker import Broker
-from spark_jobs.topic_ids import TopicIds
+from millrace.ingest.core.restored import Stamps, cut_off, replaced, still_there
+from millrace.ingest.io.checkpoint import Checkpoint
+from millrace.jobs.core.spec import SiteInput
+from millrace.kafka.core.coordinates import Part
+from millrace.kafka.core.incarnations import Histories, beginning, begun_again
+from millrace.kafka.core.record_time import SPARKS_LAST_MS
+from spark_jobs.kafka.broker_view import Broker
+from spark_jobs.kafka.topic_ids import TopicIds
 
 log = logging.getLogger(__name__)
 

@@ -16,10 +16,10 @@ from confluent_kafka import (
     TopicPartition,
 )
 
-from millrace.core.job import SiteInput
-from millrace.core.lag import Bounds, Partition
-from millrace.core.record_time import believable
-from spark_jobs.login import Login
+from millrace.ingest.core.lag import Bounds, Partition
+from millrace.jobs.core.spec import SiteInput
+from millrace.kafka.core.record_time import believable
+from spark_jobs.kafka.login import Login
 
 log = logging.getLogger(__name__)
 

@@ -8,8 +8,8 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
-from millrace.core.bronze import COLUMNS
-from spark_jobs.java import java_column, jvm
+from millrace.lake.core.bronze import COLUMNS
+from spark_jobs.engine.java import java_column, jvm
 
 
 def bronze_rows(records: DataFrame, site: str, ids: Mapping[str, str]) -> DataFrame:
@@ -24,7 +24,8 @@ def bronze_rows(records: DataFrame, site: str, ids: Mapping[str, str]) -> DataFr
         "kafka_time": f.col("timestamp"),
         # When the batch was planned, the same for all its rows; readable they are when it is done.
         "ingested_at": Column(planned.column()),
-        # The broker's day: the same for a record however often it is read (core/record_time.py).
+        # The broker's day: the same for a record however often it is read
+        # (kafka/core/record_time.py).
         "day": Column(planned.day(java_column(f.col("timestamp")))),
     }
     return records.select(

@@ -8,14 +8,14 @@ from functools import reduce
 
 from pyspark.sql import DataFrame, SparkSession
 
-from millrace.core.coordinates import Part
-from millrace.core.errors import MillraceError
-from millrace.core.incarnations import brokers_id
-from millrace.core.job import SiteInput
-from millrace.core.ranges import Range
-from spark_jobs.rows import bronze_rows
-from spark_jobs.source import reader_of, whole_records, with_bounded_times
-from spark_jobs.topic_ids import TopicIds
+from millrace.base.errors import MillraceError
+from millrace.base.ranges import Range
+from millrace.jobs.core.spec import SiteInput
+from millrace.kafka.core.coordinates import Part
+from millrace.kafka.core.incarnations import brokers_id
+from spark_jobs.kafka.bronze_rows import bronze_rows
+from spark_jobs.kafka.source import reader_of, whole_records, with_bounded_times
+from spark_jobs.kafka.topic_ids import TopicIds
 
 _PATIENCE_S = 15.0
 

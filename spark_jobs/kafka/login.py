@@ -7,10 +7,10 @@ import time
 from collections.abc import Mapping
 from typing import Protocol
 
-from millrace.core.errors import TransientError
-from millrace.core.job import SiteInput
-from millrace.state.files import mtime_ns
-from millrace.state.properties import read_properties
+from millrace.base.errors import TransientError
+from millrace.jobs.core.spec import SiteInput
+from millrace.storage.io.files import mtime_ns
+from millrace.storage.io.properties import read_properties
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ class Login:
         if not self._site.secret:
             return read_properties(self._site.secret_file)
         # Slow to import, and whoever has a file does not need it.
-        from millrace.state.aws_secrets import read_secret
+        from millrace.secrets.io.aws_secrets import read_secret
 
         return read_secret(self._site.secret)
 

@@ -8,14 +8,14 @@ from confluent_kafka import KafkaException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from millrace.core.errors import TransientError
-from millrace.core.job import JobSpec, SiteInput
-from millrace.core.lag import Offsets, Partition, start_after
-from millrace.core.record_time import EARLIEST, LATEST, RAW_HEADER
-from millrace.core.sharing import fixed_rows, prefetch_bytes
-from spark_jobs.broker import Broker
-from spark_jobs.session import READER, READERS
-from spark_jobs.turn import turn_name
+from millrace.base.errors import TransientError
+from millrace.ingest.core.lag import Offsets, Partition, start_after
+from millrace.ingest.core.sharing import fixed_rows, prefetch_bytes
+from millrace.jobs.core.spec import JobSpec, SiteInput
+from millrace.kafka.core.record_time import EARLIEST, LATEST, RAW_HEADER
+from spark_jobs.engine.session import READER, READERS
+from spark_jobs.kafka.broker_view import Broker
+from spark_jobs.kafka.turn import turn_name
 
 # A broker that is away is found to be so in seconds; a site's own `client:` settings go first.
 _PATIENCE = {
@@ -41,7 +41,7 @@ def read_site(spark: SparkSession, job: JobSpec, site: SiteInput, begin: str) ->
 
 
 def with_bounded_times(records: DataFrame) -> DataFrame:
-    """As Millrace's own reader gives them: see core/record_time.py."""
+    """As Millrace's own reader gives them: see kafka/core/record_time.py."""
     if reader_of(records.sparkSession) != READERS["spark"]:
         return records
     time = f.col("timestamp")

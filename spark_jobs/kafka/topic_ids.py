@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient
 
-from millrace.core.errors import TransientError
-from millrace.core.job import SiteInput
-from millrace.core.site import ClientSettings, SiteSpec
-from millrace.edge.errors import SiteError, Watch, watched
-from spark_jobs.login import Login
+from millrace.base.errors import TransientError
+from millrace.jobs.core.spec import SiteInput
+from millrace.kafka.io.client_errors import SiteError, Watch, watched
+from millrace.sites.core.spec import ClientSettings, SiteSpec
+from spark_jobs.kafka.login import Login
 
 _ABSENT = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC)  # noqa: SLF001 - its name
 _LIGHT: ClientSettings = {"reconnect.backoff.max.ms": 5_000, "log.connection.close": False}

@@ -1,6 +1,6 @@
 """How much each batch of a site reads: told to its stream after each, by what the last took.
 
-See core/sharing.py and jvm/src/millrace/kafka/Turn.java.
+See ingest/core/sharing.py and jvm/src/millrace/kafka/Turn.java.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from py4j.java_gateway import JavaObject
 from pyspark.sql import SparkSession
 
-from millrace.core.job import JobSpec, SiteInput
-from millrace.core.sharing import Crowd, Done, Limits, Portion
-from spark_jobs.java import jvm
+from millrace.ingest.core.sharing import Crowd, Done, Limits, Portion
+from millrace.jobs.core.spec import JobSpec, SiteInput
+from spark_jobs.engine.java import jvm
 
 
 def turn_name(job: JobSpec, site: SiteInput) -> str:

@@ -1,6 +1,6 @@
 """The maintenance task: does what was planned, action by action.
 
-python -m spark_jobs.maintain TASK.json
+python -m spark_jobs.maintenance.maintain TASK.json
 """
 
 from __future__ import annotations
@@ -15,11 +15,18 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from millrace.core.maintenance.plan import Action, Bin, Checkpoint, Compact, Expire, Vacuum
-from millrace.core.maintenance.task import Done, Gain, MaintainResult, MaintainSpec
-from millrace.core.silver import COORDINATES
-from spark_jobs.java import delta_log, java_session, jvm
-from spark_jobs.task import run_task, say
+from millrace.lake.core.silver import COORDINATES
+from millrace.maintenance.core.maintenance_plan import (
+    Action,
+    Bin,
+    Checkpoint,
+    Compact,
+    Expire,
+    Vacuum,
+)
+from millrace.maintenance.core.maintenance_task import Done, Gain, MaintainResult, MaintainSpec
+from spark_jobs.engine.java import delta_log, java_session, jvm
+from spark_jobs.engine.task_main import run_task, say
 
 _GONE = -1
 # Or Delta takes what is older than the table's own property says, whatever it is told.

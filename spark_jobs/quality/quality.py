@@ -1,6 +1,6 @@
 """The batch check: the rows of a span of commits, judged by Great Expectations.
 
-python -m spark_jobs.quality TASK.json
+python -m spark_jobs.quality.quality TASK.json
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from delta.tables import DeltaTable
 from great_expectations.core import ExpectationValidationResult
 from pyspark.sql import DataFrame, SparkSession
 
-from millrace.core.errors import MillraceError
-from millrace.core.quality.page import render
-from millrace.core.quality.span import History, Span, plan_span
-from millrace.core.quality.task import QualityResult, QualitySpec
-from millrace.core.quality.verdict import Outcome, outcome_of
-from millrace.core.silver import COORDINATES
-from millrace.state.files import write_atomic
-from spark_jobs.expectations import SUMMARY, read_suite, validate
-from spark_jobs.java import delta_log, jvm
-from spark_jobs.task import run_task, say
+from millrace.base.errors import MillraceError
+from millrace.lake.core.silver import COORDINATES
+from millrace.quality.core.commit_span import History, Span, plan_span
+from millrace.quality.core.quality_page import render
+from millrace.quality.core.quality_task import QualityResult, QualitySpec
+from millrace.quality.core.verdict import Outcome, outcome_of
+from millrace.storage.io.files import write_atomic
+from spark_jobs.engine.java import delta_log, jvm
+from spark_jobs.engine.task_main import run_task, say
+from spark_jobs.quality.suite_run import SUMMARY, read_suite, validate
 
 
 def check_quality(spark: SparkSession, task: QualitySpec) -> QualityResult:

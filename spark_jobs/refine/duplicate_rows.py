@@ -1,4 +1,6 @@
-"""Twins: messages that a producer sent again though they had come. See core/twins.py."""
+"""Twins: messages that a producer sent again though they had come. See
+ingest/core/duplicates.py.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +11,13 @@ from py4j.java_gateway import JavaObject
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as f
 
-from millrace.core.coordinates import from_on
-from millrace.core.ranges import Ranges
-from millrace.core.silver import COORDINATES
-from millrace.core.span import Span
-from millrace.core.twins import Seen, joined_seen, pairs_of, seen_of_pairs
-from spark_jobs.java import java_column, java_session, jvm
-from spark_jobs.numbered import IDENTITY, numbered
+from millrace.base.ranges import Ranges
+from millrace.ingest.core.duplicates import Seen, joined_seen, pairs_of, seen_of_pairs
+from millrace.ingest.core.record_span import Span
+from millrace.kafka.core.coordinates import from_on
+from millrace.lake.core.silver import COORDINATES
+from spark_jobs.engine.java import java_column, java_session, jvm
+from spark_jobs.refine.producer_numbers import IDENTITY, numbered
 
 TWIN = "_twin"
 
@@ -24,7 +26,7 @@ class Twins:
     """Of the rows of one batch. Their task has to meet each partition's rows in their order."""
 
     def __init__(self, spark: SparkSession, before: Seen) -> None:
-        java = jvm(spark).millrace.twins.Twins
+        java = jvm(spark).millrace.duplicates.Twins
         self._before = before
         self._java: JavaObject = java(java_session(spark), json.dumps(pairs_of(before)))
 

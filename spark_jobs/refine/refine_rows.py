@@ -9,15 +9,15 @@ from datetime import datetime
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from millrace.core import bronze, silver
-from millrace.core.columns import Column as Declared
-from millrace.core.engine import Tables
-from millrace.core.record_time import EARLIEST, LATEST
-from millrace.core.refine import RefineSpec, Rule
-from millrace.core.tally import OLDEST_MS, STAGES, rule_key, stage_key
-from spark_jobs.append import Output
-from spark_jobs.java import java_column, jvm
-from spark_jobs.twins import TWIN
+from millrace.kafka.core.record_time import EARLIEST, LATEST
+from millrace.lake.core import bronze, silver
+from millrace.lake.core.columns import Column as Declared
+from millrace.lake.core.refine import RefineSpec, Rule
+from millrace.lake.core.tally import OLDEST_MS, STAGES, rule_key, stage_key
+from millrace.settings.core.engine import Tables
+from spark_jobs.engine.append import Output
+from spark_jobs.engine.java import java_column, jvm
+from spark_jobs.refine.duplicate_rows import TWIN
 
 _STAGE = "stage"  # that refused the row; null: none did
 # A declared column's name never begins so.
@@ -51,7 +51,7 @@ def refine(rows: DataFrame, spec: RefineSpec) -> DataFrame:
 
 
 def with_verdicts(judged: DataFrame, spec: RefineSpec) -> DataFrame:
-    """Who takes each row, and why it was refused; counted on the way, see core/tally.py."""
+    """Who takes each row, and why it was refused; counted on the way, see lake/core/tally.py."""
     accepted = f.col(_STAGE).isNull()
     whole = judged.withColumns(
         {

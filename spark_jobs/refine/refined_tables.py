@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from delta.tables import DeltaTable
 from pyspark.sql import SparkSession
 
-from millrace.core import silver
-from millrace.core.engine import Tables
-from millrace.core.refine import RefineSpec
+from millrace.lake.core import silver
+from millrace.lake.core.refine import RefineSpec
+from millrace.settings.core.engine import Tables
 
 _COUNTED = "delta.dataSkippingStatsColumns"
 

@@ -9,11 +9,11 @@ from datetime import date
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
-from millrace.core.backfill import DayRows
-from millrace.core.coordinates import Part, in_ranges, since_day
-from millrace.core.ranges import Ranges, hull
-from millrace.core.silver import COORDINATES
-from spark_jobs.coverage import is_of, ranges_of, rows_in, whole_words, words_of
+from millrace.base.ranges import Ranges, hull
+from millrace.kafka.core.coordinates import Part, in_ranges, since_day
+from millrace.lake.core.silver import COORDINATES
+from millrace.repair.core.backfill_spec import DayRows
+from spark_jobs.repair.coverage import is_of, ranges_of, rows_in, whole_words, words_of
 
 LAYERS = ("bronze", "silver", "quarantine")
 # `due`: the bronze rows that have to be refined.

@@ -1,6 +1,6 @@
 """Makes silver and quarantine of some days anew from bronze, beside the stream.
 
-python -m spark_jobs.backfill TASK.json
+python -m spark_jobs.repair.backfill TASK.json
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from datetime import timedelta
 
 from pyspark.sql import DataFrame, SparkSession
 
-from millrace.core.backfill import BackfillResult, BackfillSpec, DayRows, settled_rows
-from millrace.core.coordinates import between_days
-from millrace.core.errors import MillraceError
-from millrace.core.ranges import show
-from spark_jobs.agreement import Found, compare, rows_by_day
-from spark_jobs.ends import committed_ends
-from spark_jobs.reading import read_table
-from spark_jobs.refine import quarantine_rows, refine, silver_rows
-from spark_jobs.refined_tables import ensure_refined_tables
-from spark_jobs.repair import next_number, replace, until_first
-from spark_jobs.task import run_task, say
-from spark_jobs.twins import marked_among
+from millrace.base.errors import MillraceError
+from millrace.base.ranges import show
+from millrace.kafka.core.coordinates import between_days
+from millrace.repair.core.backfill_spec import BackfillResult, BackfillSpec, DayRows, settled_rows
+from spark_jobs.engine.reading import read_table
+from spark_jobs.engine.task_main import run_task, say
+from spark_jobs.refine.duplicate_rows import marked_among
+from spark_jobs.refine.refine_rows import quarantine_rows, refine, silver_rows
+from spark_jobs.refine.refined_tables import ensure_refined_tables
+from spark_jobs.repair.agreement import Found, compare, rows_by_day
+from spark_jobs.repair.repair_commits import next_number, replace, until_first
+from spark_jobs.repair.stream_ends import committed_ends
 
 
 class LostBronzeError(MillraceError):

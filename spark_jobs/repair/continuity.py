@@ -1,6 +1,6 @@
 """Proves that nothing is missing and nothing doubled, or says what is.
 
-python -m spark_jobs.continuity TASK.json
+python -m spark_jobs.repair.continuity TASK.json
 """
 
 from __future__ import annotations
@@ -11,8 +11,18 @@ from datetime import date
 
 from pyspark.sql import DataFrame, SparkSession
 
-from millrace.core.alarms import Alarm, Kind, disagreement_alarm, doubles_alarm, unreachable_alarm
-from millrace.core.continuity import (
+from millrace.base.instants import latest_of
+from millrace.base.ranges import Ranges, count, hull, without
+from millrace.ingest.core.ends import below
+from millrace.kafka.core.coordinates import Part, since_day
+from millrace.repair.core.alarms import (
+    Alarm,
+    Kind,
+    disagreement_alarm,
+    doubles_alarm,
+    unreachable_alarm,
+)
+from millrace.repair.core.verify_spec import (
     ContinuityResult,
     ContinuitySpec,
     Facts,
@@ -23,18 +33,14 @@ from millrace.core.continuity import (
     to_ask,
     topics_with_empty_offsets,
 )
-from millrace.core.coordinates import Part, since_day
-from millrace.core.ends import below
-from millrace.core.instants import latest_of
-from millrace.core.ranges import Ranges, count, hull, without
-from spark_jobs.agreement import LAYERS, Found, compare, exact_doubles
-from spark_jobs.coverage import ranges_of, words_of
-from spark_jobs.ends import committed_ends
-from spark_jobs.kafka_span import read_spans, refuse_other_topics
-from spark_jobs.producers import look_at_producers
-from spark_jobs.reading import read_table
-from spark_jobs.site_view import SiteView, look_at_sites
-from spark_jobs.task import run_task, say
+from spark_jobs.engine.reading import read_table
+from spark_jobs.engine.task_main import run_task, say
+from spark_jobs.kafka.kafka_span import read_spans, refuse_other_topics
+from spark_jobs.repair.agreement import LAYERS, Found, compare, exact_doubles
+from spark_jobs.repair.coverage import ranges_of, words_of
+from spark_jobs.repair.producers import look_at_producers
+from spark_jobs.repair.site_view import SiteView, look_at_sites
+from spark_jobs.repair.stream_ends import committed_ends
 
 
 def verify(spark: SparkSession, task: ContinuitySpec) -> ContinuityResult:

@@ -9,8 +9,8 @@ from itertools import groupby
 from pyspark.sql import Column, DataFrame, Row, Window
 from pyspark.sql import functions as f
 
-from millrace.core.coordinates import Part
-from millrace.core.ranges import Ranges, ranges_of_words
+from millrace.base.ranges import Ranges, ranges_of_words
+from millrace.kafka.core.coordinates import Part
 
 _FULL = -1
 

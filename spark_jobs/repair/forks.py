@@ -5,9 +5,9 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
-from millrace.core.alarms import Alarm, forked_alarm
-from millrace.core.ranges import Range
-from spark_jobs.numbered import numbered
+from millrace.base.ranges import Range
+from millrace.repair.core.alarms import Alarm, forked_alarm
+from spark_jobs.refine.producer_numbers import numbered
 
 _PRODUCER = ("site", "producer", "epoch")
 

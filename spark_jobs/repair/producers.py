@@ -9,14 +9,14 @@ from datetime import UTC, datetime, timedelta
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as f
 
-from millrace.core.alarms import Alarm, sequence_alarm
-from millrace.core.continuity import ProducerState, gaps_between, producer_gaps
-from millrace.core.coordinates import Part
-from millrace.core.ranges import Ranges
-from spark_jobs.coverage import ranges_of, rows_in, words_of
-from spark_jobs.forks import look_for_forks
-from spark_jobs.numbered import IDENTITY, numbered
-from spark_jobs.site_view import SiteView
+from millrace.base.ranges import Ranges
+from millrace.kafka.core.coordinates import Part
+from millrace.repair.core.alarms import Alarm, sequence_alarm
+from millrace.repair.core.verify_spec import ProducerState, gaps_between, producer_gaps
+from spark_jobs.refine.producer_numbers import IDENTITY, numbered
+from spark_jobs.repair.coverage import ranges_of, rows_in, words_of
+from spark_jobs.repair.forks import look_for_forks
+from spark_jobs.repair.site_view import SiteView
 
 _PART = ("site", "topic", "partition")
 Producers = tuple[tuple[ProducerState, ...], tuple[Alarm, ...]]

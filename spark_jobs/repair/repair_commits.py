@@ -18,10 +18,10 @@ from delta.exceptions import (
 from py4j.java_gateway import JavaObject
 from pyspark.sql import DataFrame, SparkSession
 
-from millrace.core.errors import MillraceError
-from millrace.core.silver import COORDINATES
-from spark_jobs.append import Batch, append_once
-from spark_jobs.java import java_rows, java_session, jvm
+from millrace.base.errors import MillraceError
+from millrace.lake.core.silver import COORDINATES
+from spark_jobs.engine.append import Batch, append_once
+from spark_jobs.engine.java import java_rows, java_session, jvm
 
 log = logging.getLogger(__name__)
 

@@ -1,6 +1,6 @@
 """Adds what is missing of a span to bronze, and of that to silver and quarantine.
 
-python -m spark_jobs.replay TASK.json
+python -m spark_jobs.repair.replay TASK.json
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from collections.abc import Mapping
 
 from pyspark.sql import DataFrame, SparkSession
 
-from millrace.core.coordinates import (
+from millrace.base.ranges import Range, Ranges, hull
+from millrace.kafka.core.coordinates import (
     Part,
     in_ranges,
     on_days,
@@ -18,19 +19,24 @@ from millrace.core.coordinates import (
     since_time,
     with_days_before,
 )
-from millrace.core.ranges import Range, Ranges, hull
-from millrace.core.refine import RefineSpec
-from millrace.core.replay import PartPlan, PartResult, ReplayResult, ReplaySpec, part_result
-from millrace.core.silver import COORDINATES
-from spark_jobs.kafka_span import read_spans, refuse_other_topics
-from spark_jobs.reading import read_table
-from spark_jobs.refine import quarantine_rows, refine, silver_rows
-from spark_jobs.refined_tables import ensure_refined_tables
-from spark_jobs.repair import add, next_number, until_first
-from spark_jobs.replay_plan import plan_parts
-from spark_jobs.replay_view import View, look, refined_rows
-from spark_jobs.task import run_task, say
-from spark_jobs.twins import marked_among
+from millrace.lake.core.refine import RefineSpec
+from millrace.lake.core.silver import COORDINATES
+from millrace.repair.core.replay_spec import (
+    PartPlan,
+    PartResult,
+    ReplayResult,
+    ReplaySpec,
+    part_result,
+)
+from spark_jobs.engine.reading import read_table
+from spark_jobs.engine.task_main import run_task, say
+from spark_jobs.kafka.kafka_span import read_spans, refuse_other_topics
+from spark_jobs.refine.duplicate_rows import marked_among
+from spark_jobs.refine.refine_rows import quarantine_rows, refine, silver_rows
+from spark_jobs.refine.refined_tables import ensure_refined_tables
+from spark_jobs.repair.repair_commits import add, next_number, until_first
+from spark_jobs.repair.replay_plan import plan_parts
+from spark_jobs.repair.replay_view import View, look, refined_rows
 
 
 def replay(spark: SparkSession, task: ReplaySpec) -> ReplayResult:

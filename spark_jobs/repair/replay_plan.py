@@ -9,16 +9,16 @@ from confluent_kafka import KafkaException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from millrace.core.coordinates import Part
-from millrace.core.ends import Ends
-from millrace.core.errors import MillraceError
-from millrace.core.job import SiteInput
-from millrace.core.lag import Bounds, Partition
-from millrace.core.replay import PartPlan, ReplaySpec, Window, plan_part
-from spark_jobs.broker import Broker
-from spark_jobs.ends import committed_ends
-from spark_jobs.reading import read_table
-from spark_jobs.topic_ids import TopicIds
+from millrace.base.errors import MillraceError
+from millrace.ingest.core.ends import Ends
+from millrace.ingest.core.lag import Bounds, Partition
+from millrace.jobs.core.spec import SiteInput
+from millrace.kafka.core.coordinates import Part
+from millrace.repair.core.replay_spec import PartPlan, ReplaySpec, Window, plan_part
+from spark_jobs.engine.reading import read_table
+from spark_jobs.kafka.broker_view import Broker
+from spark_jobs.kafka.topic_ids import TopicIds
+from spark_jobs.repair.stream_ends import committed_ends
 
 
 def plan_parts(spark: SparkSession, task: ReplaySpec) -> dict[Part, PartPlan]:

@@ -9,14 +9,14 @@ from datetime import date
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from millrace.core.coordinates import Part, in_ranges, on_days, since_day, since_time
-from millrace.core.ranges import Range, Ranges, hull
-from millrace.core.replay import PartPlan, ReplaySpec
-from millrace.core.silver import COORDINATES
-from spark_jobs.coverage import is_of, ranges_of, words_of
-from spark_jobs.kafka_span import read_spans
-from spark_jobs.reading import read_table
-from spark_jobs.task import say
+from millrace.base.ranges import Range, Ranges, hull
+from millrace.kafka.core.coordinates import Part, in_ranges, on_days, since_day, since_time
+from millrace.lake.core.silver import COORDINATES
+from millrace.repair.core.replay_spec import PartPlan, ReplaySpec
+from spark_jobs.engine.reading import read_table
+from spark_jobs.engine.task_main import say
+from spark_jobs.kafka.kafka_span import read_spans
+from spark_jobs.repair.coverage import is_of, ranges_of, words_of
 
 _ADDRESS = [*COORDINATES, "day"]
 

@@ -8,16 +8,16 @@ from datetime import UTC, date, datetime, time
 
 from confluent_kafka import KafkaException
 
-from millrace.core.continuity import ContinuitySpec, Facts
-from millrace.core.coordinates import Part
-from millrace.core.ends import Ends
-from millrace.core.errors import MillraceError
-from millrace.core.job import SiteInput
-from millrace.core.lag import Bounds, Partition, overtaken, waiting
-from millrace.core.ranges import Ranges, range_between
-from spark_jobs.broker import Broker
-from spark_jobs.ends import committed_ends
-from spark_jobs.topic_ids import TopicIds
+from millrace.base.errors import MillraceError
+from millrace.base.ranges import Ranges, range_between
+from millrace.ingest.core.ends import Ends
+from millrace.ingest.core.lag import Bounds, Partition, overtaken, waiting
+from millrace.jobs.core.spec import SiteInput
+from millrace.kafka.core.coordinates import Part
+from millrace.repair.core.verify_spec import ContinuitySpec, Facts
+from spark_jobs.kafka.broker_view import Broker
+from spark_jobs.kafka.topic_ids import TopicIds
+from spark_jobs.repair.stream_ends import committed_ends
 
 _NOTHING = Bounds(0, 0)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from millrace.core.ends import Ends
-from millrace.core.task import TaskSpec
-from millrace.state.checkpoint import Checkpoint
+from millrace.ingest.core.ends import Ends
+from millrace.ingest.io.checkpoint import Checkpoint
+from millrace.jobs.core.task_spec import TaskSpec
 
 
 def committed_ends(task: TaskSpec, checkpoint: str) -> Ends:

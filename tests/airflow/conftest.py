@@ -25,7 +25,7 @@ os.environ.update(
     AIRFLOW__DATABASE__SQL_ALCHEMY_CONN=f"sqlite:///{_AIRFLOW_HOME.name}/airflow.db",
 )
 
-from millrace_airflow.host import SHARES_STREAMS  # noqa: E402 - it imports Airflow
+from millrace_airflow.base.host import SHARES_STREAMS  # noqa: E402 - it imports Airflow
 
 # What the DAG is made of cannot be imported elsewhere; test_host.py sees that it is not there.
 collect_ignore = [] if SHARES_STREAMS else ["test_incident.py"]
@@ -90,7 +90,7 @@ def database() -> None:
 
 @pytest.fixture
 def layout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    from millrace.core.layout import Layout
+    from millrace.settings.core.layout import Layout
     from tests.airflow.fakes import InMemoryRunner
 
     InMemoryRunner.reset()

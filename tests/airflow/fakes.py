@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from datetime import UTC, datetime
 
-from millrace.core.job import JobSpec, JobState, JobStatus
-from millrace.core.layout import Layout
+from millrace.jobs.core.spec import JobSpec, JobState, JobStatus
+from millrace.settings.core.layout import Layout
 
 
 class InMemoryRunner:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.containers.compose import SERVICES, SITES, WELL_S, Platform
 from tests.support import wait_until
-from tests.unit.test_what_programs_read import NEEDED, THINGS
+from tests.unit.secrets.test_what_programs_read import NEEDED, THINGS
 
 pytestmark = pytest.mark.timeout(5400)
 _LOOPBACK = "127.0.0.1"
@@ -17,8 +17,8 @@ _OPEN = {"airflow-api-server", "gateway-plant-a", "gateway-plant-b"}
 _KEY = "/opt/millrace/var/authority"
 _SITES_IN_SILVER = """
 from deltalake import DeltaTable, QueryBuilder
-from millrace.lake.access import storage_options
-from millrace.settings import layout_here
+from millrace.storage.io.table_access import storage_options
+from millrace.settings.io.environment import layout_here
 
 layout = layout_here()
 place = layout.table("silver", "temperature").replace("s3a://", "s3://")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace.core.layout import Layout
+from millrace.settings.core.layout import Layout
 from tests.e2e.stack import SITES, Stack, kill_all
 from tests.support import wait_until
 

@@ -18,10 +18,10 @@ import httpx
 import psutil
 from deltalake import DeltaTable, QueryBuilder
 
-from millrace.core.cluster import MASTER, Cluster
-from millrace.core.cluster import PORTS_NEEDED as CLUSTER_PORTS
-from millrace.core.layout import Layout
-from millrace.core.object_store import PORTS_NEEDED as STORE_PORTS
+from millrace.settings.core.layout import Layout
+from millrace.settings.core.spark_cluster import MASTER, Cluster
+from millrace.settings.core.spark_cluster import PORTS_NEEDED as CLUSTER_PORTS
+from millrace.storage.core.store_server import PORTS_NEEDED as STORE_PORTS
 from tests.support import STACK_PORTS, free_ports
 
 SITES = ("plant-a", "plant-b")
@@ -141,7 +141,9 @@ class Stack:
     def job_processes(self, pipeline: str = "temperature") -> list[psutil.Process]:
         """Every Python driver of a pipeline's ingest job of this copy, however it was started."""
         job = str(self.home / "var" / "jobs" / pipeline / "job.json")
-        return [p for p in self.processes() if _words(p)[1:4] == ["-m", "spark_jobs.ingest", job]]
+        return [
+            p for p in self.processes() if _words(p)[1:4] == ["-m", "spark_jobs.ingest.ingest", job]
+        ]
 
     def processes(self) -> list[psutil.Process]:
         """All that runs out of this copy, found without the product's help."""

@@ -1,4 +1,4 @@
-"""Takes the place of `spark_jobs/driver.py` in a scratch copy.
+"""Takes the place of `spark_jobs/ingest/driver.py` in a scratch copy.
 
 A job of a pipeline called `stand-in-...` keeps the whole protocol (claim, heartbeat, fence,
 graceful stop) and moves no data, so that many fit on a machine, and a phase is as long as a test
@@ -14,16 +14,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from millrace.core.heartbeat import Phase
-from millrace.core.job import JobSpec
-from spark_jobs.pulse import Pulse
-from spark_jobs.sink import Fence
-from spark_jobs.stopping import StopRequest
+from millrace.jobs.core.heartbeat import Phase
+from millrace.jobs.core.spec import JobSpec
+from spark_jobs.engine.stopping import StopRequest
+from spark_jobs.ingest.heartbeat_writer import Pulse
+from spark_jobs.ingest.sink import Fence
 
 
 def drive(job: JobSpec, pulse: Pulse, stop: StopRequest) -> None:
     if not job.pipeline.startswith("stand-in-"):
-        from spark_jobs.real_driver import drive as really_drive
+        from spark_jobs.ingest.real_driver import drive as really_drive
 
         really_drive(job, pulse, stop)
         return

@@ -21,7 +21,7 @@ runner: local
 
 def install(stack: Stack, names: list[str]) -> None:
     """Jobs that run by now stay as they are."""
-    driver = stack.home / "spark_jobs" / "driver.py"
+    driver = stack.home / "spark_jobs" / "ingest" / "driver.py"
     real = driver.with_name("real_driver.py")
     if not real.exists():
         shutil.copy2(driver, real)

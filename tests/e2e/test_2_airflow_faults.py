@@ -13,7 +13,7 @@ from functools import partial
 import psutil
 import pytest
 
-from millrace.local.supervisor import Supervisor
+from millrace.processes.io.supervisor import Supervisor
 from tests.e2e import stand_ins
 from tests.e2e.stack import Airflow, Stack, kill_all
 from tests.e2e.stand_ins import is_watched, stop

@@ -15,12 +15,12 @@ import psutil
 import psycopg2
 import pytest
 
-from millrace.core.addresses import LOOPBACK
-from millrace.core.cluster import PORTS_NEEDED as CLUSTER_PORTS
-from millrace.core.cluster import page_ports, worker_ports
-from millrace.core.layout import Layout
-from millrace.core.object_store import PORTS_NEEDED as STORE_PORTS
-from millrace.state.properties import read_properties
+from millrace.base.addresses import LOOPBACK
+from millrace.settings.core.layout import Layout
+from millrace.settings.core.spark_cluster import PORTS_NEEDED as CLUSTER_PORTS
+from millrace.settings.core.spark_cluster import page_ports, worker_ports
+from millrace.storage.core.store_server import PORTS_NEEDED as STORE_PORTS
+from millrace.storage.io.properties import read_properties
 from tests.callers import (
     HTTP,
     Hall,

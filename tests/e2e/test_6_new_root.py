@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from millrace.core.cluster import page_ports
-from millrace.core.layout import Layout
-from millrace.specs.loader import load_sites
+from millrace.pipelines.io.loader import load_sites
+from millrace.settings.core.layout import Layout
+from millrace.settings.core.spark_cluster import page_ports
 from tests.callers import administers, connected
 from tests.e2e.stack import SITES, Json, Stack
 from tests.support import wait_until

@@ -14,33 +14,33 @@ import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from millrace.core.engine import EngineParts
-from millrace.core.job import plan_ingest
-from millrace.core.kafka_client import admin_settings, librdkafka_settings
-from millrace.core.layout import Layout
-from millrace.core.object_store import PORTS_NEEDED
-from millrace.core.pipeline import PipelineSpec
-from millrace.core.provision import Acl, Wanted, wanted_for_site
-from millrace.core.refine import RefineSpec
-from millrace.core.site import ClientSettings, LocalBroker, SiteSpec
-from millrace.core.store import Bucket
-from millrace.edge.acls import exactly
-from millrace.edge.avro import Schemas
-from millrace.edge.errors import UnreachableError
-from millrace.edge.provision import provision_site
-from millrace.lake.tables import ensure_bronze
-from millrace.local.broker import prepare_broker
-from millrace.local.program import Program
-from millrace.local.secrets import ensure_user
-from tests.integration.ingest_driver import IngestDriver
-from tests.integration.lake import Lake
-from tests.integration.mosquitto import RunningMosquitto
-from tests.integration.mqtt_broker import RunningMqtt
-from tests.integration.object_store import RunningStore
+from millrace.jobs.core.spec import plan_ingest
+from millrace.kafka.core.kafka_client import admin_settings, librdkafka_settings
+from millrace.kafka.io.client_errors import UnreachableError
+from millrace.lake.core.refine import RefineSpec
+from millrace.lake.io.tables import ensure_bronze
+from millrace.pipelines.core.spec import PipelineSpec
+from millrace.processes.core.program import Program
+from millrace.provisioning.core.site_rights import Acl, Wanted, wanted_for_site
+from millrace.provisioning.io.acls import exactly
+from millrace.provisioning.io.provisioner import provision_site
+from millrace.schemas.io.avro import Schemas
+from millrace.secrets.io.passwords import ensure_user
+from millrace.settings.core.engine import EngineParts
+from millrace.settings.core.layout import Layout
+from millrace.sites.core.spec import ClientSettings, LocalBroker, SiteSpec
+from millrace.stack.io.brokers.local_broker import prepare_broker
+from millrace.storage.core.bucket import Bucket
+from millrace.storage.core.store_server import PORTS_NEEDED
+from tests.integration.stands.edge.mosquitto import RunningMosquitto
+from tests.integration.stands.edge.mqtt_broker import RunningMqtt
+from tests.integration.stands.lake.ingest_driver import IngestDriver
+from tests.integration.stands.lake.lake import Lake
+from tests.integration.stands.lake.object_store import RunningStore
 from tests.support import compile_quickly, free_ports, start, wait_until
 
 if TYPE_CHECKING:
-    from tests.integration.gateways import NewGateway, RunningGateway
+    from tests.integration.stands.edge.gateways import NewGateway, RunningGateway
 
 CHECKOUT = Path(__file__).parents[2]
 START_TIMEOUT_S = 60
@@ -239,7 +239,7 @@ def site(home: Path) -> Iterator[RunningSite]:
 
 @pytest.fixture
 def new_gateway(site: RunningSite, tmp_path: Path) -> Iterator[NewGateway]:
-    from tests.integration.gateways import RunningGateway
+    from tests.integration.stands.edge.gateways import RunningGateway
 
     made: list[RunningGateway] = []
 

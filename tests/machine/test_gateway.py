@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from tests.integration.conftest import RunningSite
-from tests.integration.gateways import Device, unpacked_bundle
+from tests.integration.stands.edge.gateways import Device, unpacked_bundle
 from tests.machine.box import Box
 from tests.support import free_ports, wait_until
 

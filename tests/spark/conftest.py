@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from millrace.core.engine import EngineSpec
-from spark_jobs.session import build_session
+from millrace.settings.core.engine import EngineSpec
+from spark_jobs.engine.session import build_session
 
 JARS = tuple(Path(__file__).parents[2] / ".jars" / name for name in ("spark", "jvm"))
 

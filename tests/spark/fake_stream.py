@@ -13,19 +13,19 @@ from pathlib import Path
 from delta.tables import DeltaTable
 from pyspark.sql import SparkSession
 
-from millrace.core import bronze
-from millrace.core.columns import Column
-from millrace.core.engine import EngineSpec, Tables
-from millrace.core.incarnations import Histories, beginning
-from millrace.core.job import SiteInput
-from millrace.core.moves import Found, PutCommit, PutHistories, PutOffsets, next_step
-from millrace.core.refine import RefineSpec, Rule
-from millrace.state.checkpoint import Checkpoint
-from millrace.state.objects import FolderObjects
-from millrace.state.twin_files import TwinFiles, TwinMemory
-from spark_jobs.refined_tables import ensure_refined_tables
-from spark_jobs.sink import BatchSink, Fence
-from spark_jobs.twins import lately_seen
+from millrace.ingest.core.moves import Found, PutCommit, PutHistories, PutOffsets, next_step
+from millrace.ingest.io.checkpoint import Checkpoint
+from millrace.ingest.io.duplicate_files import TwinFiles, TwinMemory
+from millrace.jobs.core.spec import SiteInput
+from millrace.kafka.core.incarnations import Histories, beginning
+from millrace.lake.core import bronze
+from millrace.lake.core.columns import Column
+from millrace.lake.core.refine import RefineSpec, Rule
+from millrace.settings.core.engine import EngineSpec, Tables
+from millrace.storage.io.objects import FolderObjects
+from spark_jobs.ingest.sink import BatchSink, Fence
+from spark_jobs.refine.duplicate_rows import lately_seen
+from spark_jobs.refine.refined_tables import ensure_refined_tables
 
 RECORDS = (
     "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp,"

@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from millrace.core.layout import Layout
-from millrace.tasks.release import pack
+from millrace.cloud.io.release import pack
+from millrace.settings.core.layout import Layout
 from tests.support import free_ports, wait_until
-from tests.terraform.cloud import REGION, Cloud
-from tests.terraform.tool import (
+from tests.terraform.support.cloud import REGION, Cloud
+from tests.terraform.support.tool import (
     FIGURES,
     Terraform,
     UnfitError,

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from millrace.core.infrastructure import Action, InfrastructureError, Wish
-from millrace.core.layout import Layout
-from millrace.tasks.infrastructure import Agreement, Infrastructure
-from millrace.tasks.terraform_run import TerraformRun
+from millrace.cloud.core.infrastructure import Action, InfrastructureError, Wish
+from millrace.cloud.io.environment_run import Agreement, Infrastructure
+from millrace.cloud.io.terraform_run import TerraformRun
+from millrace.settings.core.layout import Layout
 from tests.support import wait_until
-from tests.terraform.tool import Terraform
+from tests.terraform.support.tool import Terraform
 
 APPLY = Wish(environment="dev", action=Action.APPLY)
 DESTROY = Wish(environment="dev", action=Action.DESTROY, typed="dev")
@@ -100,7 +100,7 @@ def test_a_plan_is_applied_once_and_all_of_it_destroyed(environment: Environment
 def test_a_lock_that_is_held_is_told_with_its_holder(
     environment: Environment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("millrace.core.infrastructure._LOCK_WAIT", "-lock-timeout=0s")
+    monkeypatch.setattr("millrace.cloud.core.infrastructure._LOCK_WAIT", "-lock-timeout=0s")
     infrastructure, step = environment.begin_slow_apply("one")
     told = r"locked by \S+@\S+ since 20.*\(Operation.*force-unlock [0-9a-f-]{36}' in terraform/"
     with pytest.raises(InfrastructureError, match=told):

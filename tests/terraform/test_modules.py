@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.terraform.conftest import CHECKOUT, MODULES
-from tests.terraform.tool import Terraform, find_tflint
+from tests.terraform.support.tool import Terraform, find_tflint
 
 BOOTSTRAP = CHECKOUT / "terraform" / "bootstrap"
 VARIABLE = re.compile(r'^variable "(\w+)" \{\n(.*?)^\}', re.MULTILINE | re.DOTALL)

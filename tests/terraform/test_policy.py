@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.terraform.policy import Call, UnknownPolicyError, is_allowed
+from tests.terraform.support.policy import Call, UnknownPolicyError, is_allowed
 
 READ = {"Effect": "Allow", "Action": ["s3:Get*"], "Resource": "arn:aws:s3:::lake/bronze/*"}
 NO_PLAIN_TEXT = {

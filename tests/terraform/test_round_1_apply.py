@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.terraform.cloud import STATE_BUCKET, Cloud
-from tests.terraform.tool import CHANGES, NOTHING_TO_DO, Terraform
+from tests.terraform.support.cloud import STATE_BUCKET, Cloud
+from tests.terraform.support.tool import CHANGES, NOTHING_TO_DO, Terraform
 
 STATE = "dev/terraform.tfstate"
 

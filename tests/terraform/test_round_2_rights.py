@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from tests.terraform.cloud import Cloud
 from tests.terraform.conftest import CHECKOUT
-from tests.terraform.policy import Call, is_allowed
-from tests.terraform.tool import Terraform
+from tests.terraform.support.cloud import Cloud
+from tests.terraform.support.policy import Call, is_allowed
+from tests.terraform.support.tool import Terraform
 
 JOBS = ("ingest", "replay", "backfill", "quality", "continuity", "maintain")
 LAYERS = ("bronze", "silver", "quarantine")
@@ -51,7 +51,7 @@ def _lake(cloud: Cloud) -> str:
 
 def test_every_job_has_a_role(told: dict[str, Any]) -> None:
     """Each file of spark_jobs that can be run by itself."""
-    files = (CHECKOUT / "spark_jobs").glob("*.py")
+    files = (CHECKOUT / "spark_jobs").rglob("*.py")
     run = {file.stem for file in files if 'if __name__ == "__main__"' in file.read_text()}
     assert set(told["jobs"]["role_arns"]) == run == set(JOBS)
 

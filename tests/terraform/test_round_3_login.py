@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from millrace.core.central import Central
-from millrace.core.kafka_client import central_java_settings, jaas_line
-from millrace.state import aws_secrets
-from tests.terraform.cloud import Cloud
+from millrace.kafka.core.kafka_client import central_java_settings, jaas_line
+from millrace.secrets.io import aws_secrets
+from millrace.sites.core.central import Central
 from tests.terraform.conftest import CHECKOUT
-from tests.terraform.tool import Terraform
+from tests.terraform.support.cloud import Cloud
+from tests.terraform.support.tool import Terraform
 
 PYSPARK = CHECKOUT / ".venv-lake" / "lib" / "python3.11" / "site-packages" / "pyspark" / "jars"
 CLASS_PATH = ":".join(f"{CHECKOUT / '.jars' / name}/*" for name in ("spark", "jvm"))

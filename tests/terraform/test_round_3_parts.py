@@ -9,22 +9,22 @@ from typing import Any
 
 import pytest
 
-from millrace.core import bronze
-from millrace.core.central import Central
-from millrace.core.central_rights import wanted_at_central
-from millrace.core.cloud_check import Asked, find_gaps
-from millrace.core.heartbeat import Heartbeat, Phase
-from millrace.core.layout import Layout
-from millrace.core.metrics import DIMENSION, Metrics, measures
-from millrace.core.provision import Acl, Operation, Resource
-from millrace.core.remote_settings import EmrServerlessSettings
-from millrace.core.store import RemoteStore
-from millrace.specs.loader import load_pipelines, load_sites
-from millrace.tasks.release import name_release
-from millrace.tasks.terraform_outputs import read_outputs
-from tests.terraform.cloud import Cloud
+from millrace.cloud.core.cloud_check import Asked, find_gaps
+from millrace.cloud.io.release import name_release
+from millrace.cloud.io.terraform_outputs import read_outputs
+from millrace.jobs.core.heartbeat import Heartbeat, Phase
+from millrace.jobs.core.metrics import DIMENSION, Metrics, measures
+from millrace.lake.core import bronze
+from millrace.pipelines.io.loader import load_pipelines, load_sites
+from millrace.provisioning.core.site_rights import Acl, Operation, Resource
+from millrace.relay.core.central_rights import wanted_at_central
+from millrace.settings.core.layout import Layout
+from millrace.settings.core.remotes import EmrServerlessSettings
+from millrace.sites.core.central import Central
+from millrace.storage.core.bucket import RemoteStore
 from tests.terraform.conftest import CHECKOUT
-from tests.terraform.tool import Terraform
+from tests.terraform.support.cloud import Cloud
+from tests.terraform.support.tool import Terraform
 
 NAME = "millrace-dev"
 BEAT = Heartbeat(

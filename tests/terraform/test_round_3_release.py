@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.terraform.cloud import Cloud
-from tests.terraform.managed_airflow import ManagedAirflow
-from tests.terraform.tool import Terraform
+from tests.terraform.support.cloud import Cloud
+from tests.terraform.support.managed_airflow import ManagedAirflow
+from tests.terraform.support.tool import Terraform
 
 NAME = "millrace-dev"
 DAGS = """
@@ -25,9 +25,9 @@ print(json.dumps({
 # As the task `deploy` does it.
 DEPLOY = """
 import json, os
-from millrace.settings import layout_here
-from millrace_airflow.deployment import read_deployment
-from millrace_airflow.ensure import Keeper
+from millrace.settings.io.environment import layout_here
+from millrace.jobs.io.deployment import read_deployment
+from millrace.deployments.io.keeper import Keeper
 layout = layout_here()
 outcome = Keeper(read_deployment(layout, "temperature"), layout).ensure()
 print(json.dumps({"home": str(layout.home), **outcome.as_xcom()}, default=str))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.terraform.tool import Terraform
+from tests.terraform.support.tool import Terraform
 
 SECRET = 'module.site["plant-a"].module.user.aws_secretsmanager_secret_version.this'
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from millrace.core.layout import Layout
-from millrace.tasks.release import pack
-from tests.terraform.cloud import Cloud
-from tests.terraform.tool import CHANGES, NOTHING_TO_DO, Terraform
+from millrace.cloud.io.release import pack
+from millrace.settings.core.layout import Layout
+from tests.terraform.support.cloud import Cloud
+from tests.terraform.support.tool import CHANGES, NOTHING_TO_DO, Terraform
 
 OLD, NEW = "site_password_versions = {}", "site_password_versions = { plant-a = 2 }"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.terraform.cloud import STATE_BUCKET, Cloud
-from tests.terraform.tool import Terraform
+from tests.terraform.support.cloud import STATE_BUCKET, Cloud
+from tests.terraform.support.tool import Terraform
 
 
 @pytest.fixture(scope="module")

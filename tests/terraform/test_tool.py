@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.terraform.tool import UnfitError, check_terraform, cli_environment, find_tflint
+from tests.terraform.support.tool import UnfitError, check_terraform, cli_environment, find_tflint
 
 
 def test_a_machine_without_terraform_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

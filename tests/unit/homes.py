@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace.core.layout import Layout
+from millrace.settings.core.layout import Layout
 
 
 def with_plant_a(home: Path, monkeypatch: pytest.MonkeyPatch) -> Layout:

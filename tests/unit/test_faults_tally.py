@@ -8,10 +8,10 @@ import pytest
 from arro3.core import Array, DataType, Table
 from deltalake import write_deltalake
 
-from benchmarks.faults.load import parse
 from benchmarks.faults.old_logs import numbered
+from benchmarks.faults.stands.load import parse
+from benchmarks.faults.stands.tally import Count, Freshness, Message, Tally
 from benchmarks.faults.tables import doubled_in, in_bronze, in_silver
-from benchmarks.faults.tally import Count, Freshness, Message, Tally
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.faults.tally import Count
+from benchmarks.faults.stands.tally import Count
 
 if TYPE_CHECKING:
-    from benchmarks.faults.stand import Arena, Stand
+    from benchmarks.faults.stands.stand import Arena, Stand
 
 Make = Callable[["Stand"], None]
 Whole = Callable[["Arena", "Fault"], "Outcome"]

@@ -6,13 +6,13 @@ import threading
 from collections import Counter
 from datetime import UTC, datetime
 
-from millrace.core.event import Event, Kind
-from millrace.core.event_sources import of_halts, of_made_anew, of_silences, silences
-from millrace.core.heartbeat import Heartbeat
-from millrace.core.journal import Journal
-from millrace.core.pipeline import Supervise
-from millrace.core.trend import Trend, follow
-from tests.integration.ingest_driver import IngestDriver
+from millrace.incidents.core.event import Event, Kind
+from millrace.incidents.core.event_sources import of_halts, of_made_anew, of_silences, silences
+from millrace.jobs.core.heartbeat import Heartbeat
+from millrace.jobs.core.journal import Journal
+from millrace.jobs.core.trend import Trend, follow
+from millrace.pipelines.core.spec import Supervise
+from tests.integration.stands.lake.ingest_driver import IngestDriver
 
 _EVERY_S = 0.5
 

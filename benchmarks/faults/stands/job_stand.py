@@ -13,24 +13,24 @@ from typing import Any
 
 from confluent_kafka.admin import AdminClient
 
-from benchmarks.faults.fault import Fault
-from benchmarks.faults.hearing import Hearing
-from benchmarks.faults.load import Load
 from benchmarks.faults.old_logs import await_deleted, messages_in
 from benchmarks.faults.operator import TOKEN
-from benchmarks.faults.tally import Numbered
-from millrace.core.columns import Column
-from millrace.core.event import Kind
-from millrace.core.job import plan_ingest
-from millrace.core.layout import Layout
-from millrace.core.pipeline import Supervise
-from millrace.core.refine import RefineSpec
-from millrace.edge.device import Address, device_tls
-from millrace.lake.tables import ensure_bronze
-from millrace.local.broker import prepare_broker
+from benchmarks.faults.stands.fault import Fault
+from benchmarks.faults.stands.hearing import Hearing
+from benchmarks.faults.stands.load import Load
+from benchmarks.faults.stands.tally import Numbered
+from millrace.gateway.client.io.device import Address, device_tls
+from millrace.incidents.core.event import Kind
+from millrace.jobs.core.spec import plan_ingest
+from millrace.lake.core.columns import Column
+from millrace.lake.core.refine import RefineSpec
+from millrace.lake.io.tables import ensure_bronze
+from millrace.pipelines.core.spec import Supervise
+from millrace.settings.core.layout import Layout
+from millrace.stack.io.brokers.local_broker import prepare_broker
 from tests.integration.conftest import TEMPERATURE, RunningSite
-from tests.integration.gateways import LINES, RunningGateway
-from tests.integration.ingest_driver import START_TIMEOUT_S, IngestDriver
+from tests.integration.stands.edge.gateways import LINES, RunningGateway
+from tests.integration.stands.lake.ingest_driver import START_TIMEOUT_S, IngestDriver
 from tests.support import wait_until
 
 PARTITIONS = 3

@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 import signal
 
-from benchmarks.faults.fault import fault
-from benchmarks.faults.stand import Stand
+from benchmarks.faults.stands.fault import fault
+from benchmarks.faults.stands.stand import Stand
 
 _KILLS = 6
 

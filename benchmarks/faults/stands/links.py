@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from benchmarks.faults.fault import fault
-from benchmarks.faults.machine import clients_of, drop, hang_up, rule
-from benchmarks.faults.stand import Stand
+from benchmarks.faults.stands.fault import fault
+from benchmarks.faults.stands.machine import clients_of, drop, hang_up, rule
+from benchmarks.faults.stands.stand import Stand
 
 
 def _both_ways(port: int, peers: list[int]) -> list[str]:

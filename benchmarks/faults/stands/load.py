@@ -6,8 +6,8 @@ import threading
 import time
 from collections.abc import Iterator
 
-from benchmarks.faults.tally import Message
-from millrace.edge.device import Address, Device
+from benchmarks.faults.stands.tally import Message
+from millrace.gateway.client.io.device import Address, Device
 
 DEVICES, KEYS_EACH = 3, 2
 RATE_PER_S = 3_000

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 
 from rich.table import Table
 
-from benchmarks.faults.fault import Outcome
-from benchmarks.faults.load import DEVICES, KEYS_EACH, RATE_PER_S
+from benchmarks.faults.stands.fault import Outcome
+from benchmarks.faults.stands.load import DEVICES, KEYS_EACH, RATE_PER_S
 
 _HEAD = """# Faults
 

@@ -8,9 +8,9 @@ from collections.abc import Collection
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartition
 
-from benchmarks.faults.load import parse
-from benchmarks.faults.tally import Freshness, Tally
-from millrace.core.site import ClientSettings
+from benchmarks.faults.stands.load import parse
+from benchmarks.faults.stands.tally import Freshness, Tally
+from millrace.sites.core.spec import ClientSettings
 
 _POLL_S, _BURST = 0.02, 2_000
 _PROMPT: ClientSettings = {

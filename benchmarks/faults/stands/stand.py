@@ -9,18 +9,18 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchmarks.faults.fault import Fault, Outcome
-from benchmarks.faults.load import Load
-from benchmarks.faults.machine import Disk, ImpossibleError
 from benchmarks.faults.operator import TOKEN, Operator
-from benchmarks.faults.reader import LiveReader, read_all
-from millrace.core.layout import Layout
-from millrace.core.provision import wanted_for_site
-from millrace.core.site import LocalBroker, SiteSpec
-from millrace.edge.device import Address, device_tls
-from millrace.local.broker import prepare_broker
+from benchmarks.faults.stands.fault import Fault, Outcome
+from benchmarks.faults.stands.load import Load
+from benchmarks.faults.stands.machine import Disk, ImpossibleError
+from benchmarks.faults.stands.reader import LiveReader, read_all
+from millrace.gateway.client.io.device import Address, device_tls
+from millrace.provisioning.core.site_rights import wanted_for_site
+from millrace.settings.core.layout import Layout
+from millrace.sites.core.spec import LocalBroker, SiteSpec
+from millrace.stack.io.brokers.local_broker import prepare_broker
 from tests.integration.conftest import TEMPERATURE, RunningSite
-from tests.integration.gateways import LINES, RunningGateway
+from tests.integration.stands.edge.gateways import LINES, RunningGateway
 from tests.support import free_ports, wait_until
 
 PARTITIONS = 3

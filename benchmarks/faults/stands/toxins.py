@@ -12,9 +12,9 @@ from typing import Any
 
 import httpx
 
-from benchmarks.faults.fault import fault
-from benchmarks.faults.machine import ImpossibleError, detour, hang_up, rule
-from benchmarks.faults.stand import Stand
+from benchmarks.faults.stands.fault import fault
+from benchmarks.faults.stands.machine import ImpossibleError, detour, hang_up, rule
+from benchmarks.faults.stands.stand import Stand
 from tests.support import free_ports, wait_until
 
 _PROGRAM = "toxiproxy-server"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from millrace.core.continuity import ContinuityResult, ContinuitySpec
-from millrace.core.job import JobSpec
-from tests.integration.lake import Lake
+from millrace.jobs.core.spec import JobSpec
+from millrace.repair.core.verify_spec import ContinuityResult, ContinuitySpec
+from tests.integration.stands.lake.lake import Lake
 
 
 def verify(job: JobSpec) -> ContinuityResult:
@@ -22,7 +22,7 @@ def verify(job: JobSpec) -> ContinuityResult:
     )
     lake = Lake.start(Path(job.mailbox) / "lake.log")
     try:
-        return lake.work("spark_jobs.continuity:verify", task, ContinuityResult)
+        return lake.work("spark_jobs.repair.continuity:verify", task, ContinuityResult)
     finally:
         lake.kill()
 

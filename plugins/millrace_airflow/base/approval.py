@@ -7,8 +7,8 @@ from typing import Any
 
 from airflow.sdk import Context
 
-from millrace_airflow.host import AirflowSkipException
-from millrace_airflow.mark_operators import ApprovalOperator
+from millrace_airflow.base.host import AirflowSkipException
+from millrace_airflow.base.mark_operators import ApprovalOperator
 
 # Airflow 3.3 fails a task that is answered before its scheduler saw it waiting; asked again, it is.
 ASKED_AGAIN: dict[str, Any] = {"retries": 2, "retry_delay": timedelta(seconds=1)}

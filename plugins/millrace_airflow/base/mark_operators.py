@@ -8,8 +8,8 @@ from typing import Any
 from airflow.providers.standard.triggers.temporal import DateTimeTrigger
 from airflow.sdk import BaseOperator, Context
 
-from millrace_airflow.ensure import utc_now
-from millrace_airflow.host import HAS_APPROVALS, AirflowFailException
+from millrace.deployments.io.keeper import utc_now
+from millrace_airflow.base.host import HAS_APPROVALS, AirflowFailException
 
 _WAITS = timedelta(days=7)
 _HOW = "To agree, mark this task as success. To refuse, mark it as failed."

@@ -11,8 +11,8 @@ from typing import Any
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
-from millrace_airflow.ended import was_ended, was_taken_away
-from millrace_airflow.host import TELLS_TRIGGERS
+from millrace_airflow.base.cancelled_task import was_ended, was_taken_away
+from millrace_airflow.base.host import TELLS_TRIGGERS
 
 log = logging.getLogger(__name__)
 

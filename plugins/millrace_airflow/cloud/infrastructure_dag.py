@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from airflow.sdk import DAG, Param
 
-from millrace.core.infrastructure import Action
-from millrace.core.layout import Layout
-from millrace.tasks.infrastructure import known_environments
-from millrace_airflow import docs
-from millrace_airflow.infrastructure_operators import (
+from millrace.cloud.core.infrastructure import Action
+from millrace.cloud.io.environment_run import known_environments
+from millrace.deployments import text as docs
+from millrace.settings.core.layout import Layout
+from millrace_airflow.cloud.infrastructure_operators import (
     ApplyInfrastructureOperator,
     ApproveInfrastructureOperator,
     PlanInfrastructureOperator,

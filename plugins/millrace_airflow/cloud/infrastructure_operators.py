@@ -7,14 +7,14 @@ from typing import Any, NoReturn
 
 from airflow.sdk import BaseOperator, Context
 
-from millrace.core.infrastructure import Action, Wish
-from millrace.settings import layout_here
-from millrace.tasks.infrastructure import APPLY, PLAN, Infrastructure
-from millrace.tasks.terraform_run import TerraformRun
-from millrace_airflow.approval import ApprovePlanOperator
-from millrace_airflow.host import AirflowSkipException
-from millrace_airflow.infrastructure_trigger import InfrastructureTrigger
-from millrace_airflow.operators import said_plainly
+from millrace.cloud.core.infrastructure import Action, Wish
+from millrace.cloud.io.environment_run import APPLY, PLAN, Infrastructure
+from millrace.cloud.io.terraform_run import TerraformRun
+from millrace.settings.io.environment import layout_here
+from millrace_airflow.base.approval import ApprovePlanOperator
+from millrace_airflow.base.host import AirflowSkipException
+from millrace_airflow.cloud.infrastructure_trigger import InfrastructureTrigger
+from millrace_airflow.pipelines.pipeline_operators import said_plainly
 
 
 class TerraformOperator(BaseOperator):

@@ -6,11 +6,11 @@ import logging
 from functools import cached_property
 from typing import Any
 
-from millrace.settings import layout_here
-from millrace.tasks.infrastructure import Infrastructure
-from millrace.tasks.terraform_run import TerraformRun
-from millrace_airflow.serialized import serialized
-from millrace_airflow.stopping import StoppingTrigger
+from millrace.cloud.io.environment_run import Infrastructure
+from millrace.cloud.io.terraform_run import TerraformRun
+from millrace.settings.io.environment import layout_here
+from millrace_airflow.base.serialized import serialized
+from millrace_airflow.base.stopping_trigger import StoppingTrigger
 
 log = logging.getLogger(__name__)
 

@@ -14,18 +14,18 @@ from airflow.api_fastapi.core_api.security import GetUserDep, get_user
 from fastapi import Depends, FastAPI, HTTPException
 from fastapi.responses import HTMLResponse, PlainTextResponse, Response
 
-from millrace.core.errors import MillraceError
-from millrace.core.fleet import Card, Page
-from millrace.core.fleet_incidents import IncidentLine
-from millrace.core.fleet_site import SitePage
-from millrace.core.html import POLICY
-from millrace.core.model import Frozen
-from millrace.core.names import EventId, Name, is_named
-from millrace.core.pipeline import PipelineSpec
-from millrace.core.refused import Refused
-from millrace.core.status import RelayStatus
-from millrace.settings import layout_here
-from millrace_airflow.fleet.sight import Sight
+from millrace.base.errors import MillraceError
+from millrace.base.html import POLICY
+from millrace.base.model import Frozen
+from millrace.base.names import EventId, Name, is_named
+from millrace.fleet.core.incident_card import IncidentLine
+from millrace.fleet.core.pipeline_card import Card, Page
+from millrace.fleet.core.platform_status import RelayStatus
+from millrace.fleet.core.site_card import SitePage
+from millrace.fleet.io.status_view import Sight
+from millrace.lake.core.quarantine import Refused
+from millrace.pipelines.core.spec import PipelineSpec
+from millrace.settings.io.environment import layout_here
 
 PREFIX = "/fleet"
 _LOG_LINES = 300

@@ -11,16 +11,16 @@ from typing import Any
 from airflow.providers.apache.kafka.triggers.shared_stream import KafkaSharedStreamTrigger
 from airflow.triggers.base import BaseEventTrigger, TriggerEvent
 
-from millrace.core.errors import MillraceError
-from millrace.core.event import read_event
-from millrace.core.kafka_client import librdkafka_settings
-from millrace.core.layout import Layout
-from millrace.core.provision import EVENTS, PLATFORM
-from millrace.settings import layout_here
-from millrace.specs.loader import load_events_site
-from millrace.state.outbox import Outbox
-from millrace.state.properties import read_properties
-from millrace_airflow.serialized import serialized
+from millrace.base.errors import MillraceError
+from millrace.incidents.core.event import read_event
+from millrace.incidents.io.outbox import Outbox
+from millrace.kafka.core.kafka_client import librdkafka_settings
+from millrace.pipelines.io.loader import load_events_site
+from millrace.provisioning.core.site_rights import EVENTS, PLATFORM
+from millrace.settings.core.layout import Layout
+from millrace.settings.io.environment import layout_here
+from millrace.storage.io.properties import read_properties
+from millrace_airflow.base.serialized import serialized
 
 log = logging.getLogger(__name__)
 
@@ -91,7 +91,7 @@ class OutboxTrigger(BaseEventTrigger):
 
 
 def deliver_all(layout: Layout, outbox: Outbox) -> list[str]:
-    from millrace.edge.events import deliver
+    from millrace.incidents.io.event_sender import deliver
 
     site = load_events_site(layout)
     if site is None:

@@ -7,19 +7,19 @@ from typing import Any
 
 from airflow.sdk import DAG, Asset, AssetWatcher, task_group
 
-from millrace.core.layout import Layout
-from millrace.core.provision import EVENTS
-from millrace_airflow import docs
-from millrace_airflow.deployment import known_pipelines
-from millrace_airflow.event_triggers import EventsTrigger, OutboxTrigger
-from millrace_airflow.incident_operators import (
+from millrace.deployments import text as docs
+from millrace.jobs.io.deployment import known_pipelines
+from millrace.provisioning.core.site_rights import EVENTS
+from millrace.settings.core.layout import Layout
+from millrace_airflow.incidents.event_triggers import EventsTrigger, OutboxTrigger
+from millrace_airflow.incidents.incident_operators import (
     GatherOperator,
     NotifyOperator,
     OfferReplayOperator,
     PageOperator,
     ReplayAsAnsweredOperator,
 )
-from millrace_airflow.replay_form import replay_form, site_names
+from millrace_airflow.repair.replay_form import replay_form, site_names
 
 # A run lasts until its offer is answered, for up to a day; it keeps no other one waiting.
 _RUNS_AT_ONCE = 200

@@ -12,17 +12,17 @@ from airflow.sdk import Asset, BaseOperator, BaseOperatorLink, Context
 from airflow.sdk.configuration import conf
 from airflow.sdk.exceptions import AirflowSkipException
 
-from millrace.core.event import Event
-from millrace.core.hidden import hidden
-from millrace.core.incident import Incident, gather, replay_form
-from millrace.core.incident_page import render_incident
-from millrace.core.provision import EVENTS
-from millrace.settings import layout_here
-from millrace.state.incidents import Incidents
-from millrace_airflow.approval import ASKED_AGAIN, as_list
-from millrace_airflow.ensure import utc_now
-from millrace_airflow.incident_scene import look
-from millrace_airflow.operators import said_plainly
+from millrace.base.hidden import hidden
+from millrace.deployments.io.keeper import utc_now
+from millrace.incidents.core.event import Event
+from millrace.incidents.core.incident import Incident, gather, replay_form
+from millrace.incidents.core.incident_page import render_incident
+from millrace.incidents.io.incident_folders import Incidents
+from millrace.incidents.io.incident_scene import look
+from millrace.provisioning.core.site_rights import EVENTS
+from millrace.settings.io.environment import layout_here
+from millrace_airflow.base.approval import ASKED_AGAIN, as_list
+from millrace_airflow.pipelines.pipeline_operators import said_plainly
 
 _REPLAY, _LEAVE = "Replay", "Leave it"
 _OFFER = "offer"
@@ -136,7 +136,7 @@ class NotifyOperator(IncidentOperator):
     """Posts an incident once; what it grew by is on its page."""
 
     def execute(self, context: Context) -> None:
-        from millrace_airflow.webhook import post, read_address
+        from millrace.incidents.io.incident_webhook import post, read_address
 
         file = layout_here().webhook_file
         if self.incident["grew"]:

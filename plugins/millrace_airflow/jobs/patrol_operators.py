@@ -14,18 +14,18 @@ from typing import Any
 from airflow.sdk import DAG, BaseOperator, Context
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
-from millrace.core.condition import Condition
-from millrace.core.job import JobState, Runner
-from millrace.core.layout import Layout
-from millrace.core.patrol import is_unwatched
-from millrace.settings import layout_here
-from millrace.specs.runners import load_runner
-from millrace.state.mailbox import Mailbox
-from millrace_airflow.dag_factory import CONTINUOUS, SHIFT
-from millrace_airflow.deployment import recall
-from millrace_airflow.docs import PATROL
-from millrace_airflow.ensure import STOP_TIMEOUT_S, utc_now
-from millrace_airflow.serialized import serialized
+from millrace.deployments.io.keeper import STOP_TIMEOUT_S, utc_now
+from millrace.deployments.text import PATROL
+from millrace.jobs.core.condition import Condition
+from millrace.jobs.core.patrol import is_unwatched
+from millrace.jobs.core.spec import JobState, Runner
+from millrace.jobs.io.deployment import recall
+from millrace.jobs.io.installed_runners import load_runner
+from millrace.jobs.io.mailbox import Mailbox
+from millrace.settings.core.layout import Layout
+from millrace.settings.io.environment import layout_here
+from millrace_airflow.base.serialized import serialized
+from millrace_airflow.pipelines.dag_factory import CONTINUOUS, SHIFT
 
 _ALIVE = ["queued", "running"]
 

@@ -7,14 +7,14 @@ from typing import Any
 
 from airflow.sdk import DAG, BaseOperator, Context
 
-from millrace.core.duration import format_duration
-from millrace.core.layout import Layout
-from millrace.core.schedule import nightly
-from millrace.settings import layout_here
-from millrace.tasks.prune import is_ours, prune_database, prune_logs
-from millrace_airflow import docs
-from millrace_airflow.host import AirflowException, AirflowSkipException, CronTriggerTimetable
-from millrace_airflow.operators import said_plainly
+from millrace.base.duration import format_duration
+from millrace.deployments import text as docs
+from millrace.maintenance.io.airflow_history import is_ours, prune_database, prune_logs
+from millrace.settings.core.layout import Layout
+from millrace.settings.io.environment import layout_here
+from millrace.tasks.core.schedule import nightly
+from millrace_airflow.base.host import AirflowException, AirflowSkipException, CronTriggerTimetable
+from millrace_airflow.pipelines.pipeline_operators import said_plainly
 
 _ELSEWHERE = (
     "Millrace did not set up this Airflow, so its database and logs are not Millrace's to prune;"

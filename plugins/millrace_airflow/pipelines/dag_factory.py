@@ -9,12 +9,12 @@ from typing import Any
 
 from airflow.sdk import DAG, get_parsing_context
 
-from millrace.core.layout import Layout
-from millrace.core.pipeline import PipelineSpec
-from millrace.settings import layout_here
-from millrace_airflow.deployment import known_pipelines
-from millrace_airflow.docs import pipeline_doc
-from millrace_airflow.operators import (
+from millrace.deployments.text import pipeline_doc
+from millrace.jobs.io.deployment import known_pipelines
+from millrace.pipelines.core.spec import PipelineSpec
+from millrace.settings.core.layout import Layout
+from millrace.settings.io.environment import layout_here
+from millrace_airflow.pipelines.pipeline_operators import (
     DeployOperator,
     PipelineOperator,
     ProvisionOperator,

@@ -10,16 +10,21 @@ from typing import Any
 from airflow.providers.standard.triggers.temporal import DateTimeTrigger
 from airflow.sdk import BaseOperator, Context
 
-from millrace.core.errors import MillraceError, TransientError
-from millrace.core.layout import Layout
-from millrace.settings import layout_here
-from millrace_airflow.deployment import Deployment, read_or_recall, recall
-from millrace_airflow.ended import SIGN
-from millrace_airflow.ensure import BudgetUsedUpError, Keeper, utc_now
-from millrace_airflow.holdoff import begins_at
-from millrace_airflow.host import AirflowException, AirflowFailException
-from millrace_airflow.triggers import POLL_S, REMOTE_POLL_S, BudgetTrigger, JobTrigger
-from millrace_airflow.watch import Event
+from millrace.base.errors import MillraceError, TransientError
+from millrace.deployments.io.holdoff import begins_at
+from millrace.deployments.io.keeper import BudgetUsedUpError, Keeper, utc_now
+from millrace.deployments.io.watch import Event
+from millrace.jobs.io.deployment import Deployment, read_or_recall, recall
+from millrace.settings.core.layout import Layout
+from millrace.settings.io.environment import layout_here
+from millrace_airflow.base.cancelled_task import SIGN
+from millrace_airflow.base.host import AirflowException, AirflowFailException
+from millrace_airflow.pipelines.pipeline_trigger import (
+    POLL_S,
+    REMOTE_POLL_S,
+    BudgetTrigger,
+    JobTrigger,
+)
 
 
 @contextmanager
@@ -60,7 +65,7 @@ class ProvisionOperator(PipelineOperator):
         return self.provision(context)
 
     def provision(self, context: Context, event: object = None) -> list[str]:
-        from millrace_airflow.provision import provision
+        from millrace.deployments.io.pipeline_needs import provision
 
         ti = context["ti"]
         with said_plainly():

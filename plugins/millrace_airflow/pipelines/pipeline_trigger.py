@@ -10,10 +10,10 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from millrace.settings import layout_here
-from millrace_airflow.serialized import serialized
-from millrace_airflow.stopping import StoppingTrigger
-from millrace_airflow.watch import Event, Watch
+from millrace.deployments.io.watch import Event, Watch
+from millrace.settings.io.environment import layout_here
+from millrace_airflow.base.serialized import serialized
+from millrace_airflow.base.stopping_trigger import StoppingTrigger
 
 # Services on other machines count how often they are asked.
 POLL_S, REMOTE_POLL_S = 2.0, 10.0

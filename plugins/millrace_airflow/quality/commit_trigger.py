@@ -9,12 +9,12 @@ from typing import Any
 
 from airflow.triggers.base import BaseEventTrigger, TriggerEvent
 
-from millrace.core.layout import Layout
-from millrace.core.quality.due import is_due, newest_version
-from millrace.settings import layout_here
-from millrace.state.checked import checked_at, read_checked
-from millrace.state.objects import objects_at
-from millrace_airflow.serialized import serialized
+from millrace.quality.core.due import is_due, newest_version
+from millrace.quality.io.quality_progress import checked_at, read_checked
+from millrace.settings.core.layout import Layout
+from millrace.settings.io.environment import layout_here
+from millrace.storage.io.objects import objects_at
+from millrace_airflow.base.serialized import serialized
 
 
 class NewRowsTrigger(BaseEventTrigger):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from airflow.sdk import Param
 
-from millrace.core.errors import MillraceError
-from millrace.core.layout import Layout
-from millrace.core.pipeline import PipelineSpec
-from millrace.specs.loader import load_sites
+from millrace.base.errors import MillraceError
+from millrace.pipelines.core.spec import PipelineSpec
+from millrace.pipelines.io.loader import load_sites
+from millrace.settings.core.layout import Layout
 
 
 def site_names(layout: Layout) -> list[str]:

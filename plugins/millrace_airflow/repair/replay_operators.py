@@ -6,13 +6,13 @@ from typing import Any
 
 from airflow.sdk import Context
 
-from millrace.core.instants import parse_instant
-from millrace.core.replay import Asked, ReplayResult, ReplaySpec
-from millrace.core.replay_lines import result_lines
-from millrace_airflow.approval import ApprovePlanOperator
-from millrace_airflow.host import AirflowSkipException
-from millrace_airflow.operators import said_plainly
-from millrace_airflow.task_operators import TaskOperator
+from millrace.base.instants import parse_instant
+from millrace.repair.core.replay_spec import Asked, ReplayResult, ReplaySpec
+from millrace.repair.text.replay_lines import result_lines
+from millrace_airflow.base.approval import ApprovePlanOperator
+from millrace_airflow.base.host import AirflowSkipException
+from millrace_airflow.pipelines.pipeline_operators import said_plainly
+from millrace_airflow.tasks.task_operators import TaskOperator
 
 _LOOK = "look"
 
@@ -26,7 +26,7 @@ class ReplayOperator(TaskOperator):
         self.dry_run = dry_run
 
     def execute(self, context: Context) -> dict[str, Any]:
-        from millrace.tasks.replay import replay
+        from millrace.repair.io.replay_run import replay
 
         with said_plainly():
             task = self._task(context["params"])
@@ -36,7 +36,7 @@ class ReplayOperator(TaskOperator):
         return {"text": "\n".join(lines), "missing": missing(result), "added": result.added}
 
     def _task(self, form: Any) -> ReplaySpec:
-        from millrace.tasks.replay import plan_replay
+        from millrace.repair.io.replay_run import plan_replay
 
         asked = asked_of(form)
         named = form["sites"] or (), form["topics"] or (), form["partitions"] or ()

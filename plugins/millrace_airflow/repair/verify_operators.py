@@ -6,21 +6,21 @@ from datetime import UTC, datetime
 
 from airflow.sdk import Context
 
-from millrace.core.alarms import Alarm
-from millrace.core.continuity_lines import result_lines
-from millrace.core.event_sources import of_alarms
-from millrace.state.outbox import tell
-from millrace.state.told import read_told, remember_told
-from millrace_airflow.host import AirflowFailException
-from millrace_airflow.operators import said_plainly
-from millrace_airflow.task_operators import TaskOperator
+from millrace.incidents.core.event_sources import of_alarms
+from millrace.incidents.io.outbox import tell
+from millrace.repair.core.alarms import Alarm
+from millrace.repair.io.reported_alarms import read_told, remember_told
+from millrace.repair.text.verify_lines import result_lines
+from millrace_airflow.base.host import AirflowFailException
+from millrace_airflow.pipelines.pipeline_operators import said_plainly
+from millrace_airflow.tasks.task_operators import TaskOperator
 
 
 class VerifyOperator(TaskOperator):
     """Looks for gaps; an alarm fails the task, and is told where the last look had it not."""
 
     def execute(self, context: Context) -> dict[str, int]:
-        from millrace.tasks.verify import plan_verify, verify
+        from millrace.repair.io.verify_run import plan_verify, verify
 
         now = datetime.now(UTC)
         with said_plainly():

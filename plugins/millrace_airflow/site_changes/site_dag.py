@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from airflow.sdk import DAG, Param
 
-from millrace.core.errors import MillraceError
-from millrace.core.layout import Layout
-from millrace.core.provision import SITE_USERS
-from millrace.core.site_wish import Action
-from millrace.tasks.present import read_present
-from millrace_airflow import docs
-from millrace_airflow.site_operators import (
+from millrace.base.errors import MillraceError
+from millrace.deployments import text as docs
+from millrace.provisioning.core.site_rights import SITE_USERS
+from millrace.settings.core.layout import Layout
+from millrace.site_changes.core.site_request import Action
+from millrace.site_changes.io.present import read_present
+from millrace_airflow.site_changes.site_operators import (
     ApproveSiteOperator,
     ChangeSiteOperator,
     PlanSiteOperator,

@@ -6,12 +6,12 @@ from typing import Any
 
 from airflow.sdk import BaseOperator, Context
 
-from millrace.core.layout import Layout
-from millrace.core.site_wish import Action, SiteWishError, Wish
-from millrace.settings import layout_here
-from millrace_airflow.approval import ApprovePlanOperator
-from millrace_airflow.host import AirflowFailException
-from millrace_airflow.operators import said_plainly
+from millrace.settings.core.layout import Layout
+from millrace.settings.io.environment import layout_here
+from millrace.site_changes.core.site_request import Action, SiteWishError, Wish
+from millrace_airflow.base.approval import ApprovePlanOperator
+from millrace_airflow.base.host import AirflowFailException
+from millrace_airflow.pipelines.pipeline_operators import said_plainly
 
 _PLAN = "plan"
 
@@ -31,7 +31,7 @@ class PlanSiteOperator(SiteOperator):
     """What would be done, line by line; refuses what cannot be."""
 
     def execute(self, context: Context) -> dict[str, str]:
-        from millrace.tasks.sites import plan_change
+        from millrace.site_changes.io.change_run import plan_change
 
         with said_plainly():
             lines = plan_change(self.layout, wish_of(context["params"])).lines
@@ -52,7 +52,7 @@ class ChangeSiteOperator(SiteOperator):
     """Does what was agreed to, and nothing else; ends with where the gateway's bundle is."""
 
     def execute(self, context: Context) -> dict[str, str | None]:
-        from millrace.tasks.sites import carry_out, plan_change
+        from millrace.site_changes.io.change_run import carry_out, plan_change
 
         agreed = context["ti"].xcom_pull(task_ids=_PLAN)["text"]
         with said_plainly():

@@ -9,22 +9,22 @@ from typing import Any
 
 from airflow.sdk import Asset, BaseOperatorLink, Context
 
-from millrace.core.event_sources import of_verdict
-from millrace.core.maintenance.lines import held_lines, plan_lines, result_lines
-from millrace.core.maintenance.plan import EXPIRE, TablePlan
-from millrace.core.pipeline import PipelineSpec
-from millrace.core.quality.task import QualityResult
-from millrace.settings import layout_here
-from millrace.state.objects import objects_at
-from millrace.state.outbox import tell
-from millrace.tasks.pipelines import find_pipeline
-from millrace_airflow.host import (
+from millrace.incidents.core.event_sources import of_verdict
+from millrace.incidents.io.outbox import tell
+from millrace.maintenance.core.maintenance_plan import EXPIRE, TablePlan
+from millrace.maintenance.text import held_lines, plan_lines, result_lines
+from millrace.pipelines.core.spec import PipelineSpec
+from millrace.quality.core.quality_task import QualityResult
+from millrace.settings.io.environment import layout_here
+from millrace.storage.io.objects import objects_at
+from millrace.tasks.io.task_pipelines import find_pipeline
+from millrace_airflow.base.host import (
     HAS_PAGES,
     AirflowException,
     AirflowFailException,
     AirflowSkipException,
 )
-from millrace_airflow.operators import PipelineOperator, said_plainly
+from millrace_airflow.pipelines.pipeline_operators import PipelineOperator, said_plainly
 
 
 class TaskOperator(PipelineOperator):
@@ -63,7 +63,7 @@ class PlanMaintenanceOperator(TaskOperator):
         return {plan.layer: len(plan.actions) for plan in plans}
 
     def plans(self, pipeline: PipelineSpec, context: Context) -> list[TablePlan]:
-        from millrace.tasks.maintain import make_plans
+        from millrace.maintenance.io.maintenance_run import make_plans
 
         agreed = bool(context["params"].get("drop_held"))
         return make_plans(self.layout, pipeline, None, datetime.now(UTC), agreed=agreed)
@@ -77,7 +77,7 @@ class MaintainOperator(PlanMaintenanceOperator):
         self.kinds = tuple(kinds)
 
     def execute(self, context: Context) -> dict[str, int]:
-        from millrace.tasks.maintain import maintain
+        from millrace.maintenance.io.maintenance_run import maintain
 
         with said_plainly():
             pipeline = self.spec_with_table("bronze")
@@ -116,7 +116,7 @@ class QualityOperator(TaskOperator):
         super().__init__(outlets=[trusted], **kwargs)
 
     def execute(self, context: Context) -> dict[str, Any]:
-        from millrace.tasks.quality import check_rows
+        from millrace.quality.io.quality_run import check_rows
 
         with said_plainly():
             pipeline = self.spec_with_table("silver")
@@ -141,8 +141,8 @@ class BackfillOperator(TaskOperator):
     """Silver and quarantine of the run's day, made anew from bronze as the files are today."""
 
     def execute(self, context: Context) -> str:
-        from millrace.core.backfill import result_lines
-        from millrace.tasks.backfill import backfill, plan_backfill
+        from millrace.repair.core.backfill_spec import result_lines
+        from millrace.repair.io.backfill_run import backfill, plan_backfill
 
         day = day_of(context)
         with said_plainly():

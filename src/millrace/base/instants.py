@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
 
-from millrace.core.errors import MillraceError
+from millrace.base.errors import MillraceError
 
 _TIMES = "2026-11-18T12:00, 2026-11-18T12:00:00.5+01:00 or 2026-11-18"
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, StringConstraints, TypeAdapter, ValidationError
 
-from millrace.core.errors import MillraceError
+from millrace.base.errors import MillraceError
 
 _PLAIN = "[A-Za-z0-9._-]"
 # The same for people.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from millrace.core.model import Frozen
+from millrace.base.model import Frozen
 
 # Offsets are counted in words of 64: an engine says with one number which of them it has.
 WORD = 64

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from millrace.core.duration import format_duration
-from millrace.core.pipeline import PipelineSpec
+from millrace.base.duration import format_duration
+from millrace.pipelines.core.spec import PipelineSpec
 
 
 def pipeline_doc(spec: PipelineSpec) -> str:

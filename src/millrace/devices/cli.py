@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from millrace.cli.output import Json, print_json, print_line
-from millrace.cli.register_table import entry_json, show_entries, show_entry
-from millrace.cli.sites import find_site
-from millrace.core.errors import MillraceError
-from millrace.core.kafka_client import librdkafka_settings
-from millrace.core.provision import REGISTRAR
-from millrace.core.registration import Kind, Wanted, needs, select
-from millrace.core.registration_change import Change, plan_registration, plan_retirement
-from millrace.settings import layout_here
-from millrace.specs.loader import load_sites
+from millrace.base.errors import MillraceError
+from millrace.base.output import Json, print_json, print_line
+from millrace.devices.core.registration import Kind, Wanted, needs, select
+from millrace.devices.core.registration_change import Change, plan_registration, plan_retirement
+from millrace.devices.text import entry_json, show_entries, show_entry
+from millrace.kafka.core.kafka_client import librdkafka_settings
+from millrace.pipelines.io.loader import load_sites
+from millrace.pipelines.io.named_sites import find_site
+from millrace.provisioning.core.site_rights import REGISTRAR
+from millrace.settings.io.environment import layout_here
 
 if TYPE_CHECKING:
-    from millrace.edge.registrar import Decide, Registrar
+    from millrace.devices.io.registrar import Decide, Registrar
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -216,9 +216,9 @@ def _carry_out(site: str | None, decide: Decide, *, as_json: bool) -> None:
 
 
 def _registrar(name: str | None) -> Registrar:
-    from millrace.edge.avro import Schemas
-    from millrace.edge.registrar import Registrar
-    from millrace.local.secrets import read_user
+    from millrace.devices.io.registrar import Registrar
+    from millrace.schemas.io.avro import Schemas
+    from millrace.secrets.io.passwords import read_user
 
     layout = layout_here()
     site = find_site(layout, name or _only_site())

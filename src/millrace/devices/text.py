@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from millrace.core.registration import Device, Entry, Kind, Registered, Sensor, SensorType
+from millrace.devices.core.registration import Device, Entry, Kind, Registered, Sensor, SensorType
 
 Cells = Callable[[Registered, Entry], tuple[str, ...]]
 

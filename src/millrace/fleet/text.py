@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from millrace.core.status import PipelineStatus, ProcessStatus, StackStatus
+from millrace.fleet.core.platform_status import PipelineStatus, ProcessStatus, StackStatus
 
 _GOOD = {"running"}
 _WAITING = {"starting", "stopping", "stopped", "absent"}

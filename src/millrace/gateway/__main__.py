@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from millrace.cli.gateway import app
-from millrace.core.errors import MillraceError
+from millrace.base.errors import MillraceError
+from millrace.gateway.cli import app
 
 if __name__ == "__main__":
     try:

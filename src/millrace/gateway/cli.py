@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from millrace.cli.output import print_line
-from millrace.core.gateway.spec import GatewaySpec
-from millrace.specs.loader import load_file
+from millrace.base.output import print_line
+from millrace.gateway.spec.core.gateway_file import GatewaySpec
+from millrace.pipelines.io.loader import load_file
 
 if TYPE_CHECKING:
-    from millrace.edge.gateway.gateway import Gateway
+    from millrace.gateway.service.io.gateway import Gateway
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -28,7 +28,7 @@ File = Annotated[Path, typer.Argument(help="The gateway's file, gateway.yaml.")]
 @app.command()
 def run(file: File) -> None:
     """Run a gateway until SIGTERM or Ctrl-C; what it has taken waits on disk for the broker."""
-    from millrace.edge.gateway.settings import with_places
+    from millrace.gateway.spec.io.gateway_settings import with_places
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     spec = with_places(load_file(file, GatewaySpec), file.resolve().parent)
@@ -43,8 +43,8 @@ def run(file: File) -> None:
 @app.command()
 def check(file: File) -> None:
     """Read a gateway's file and say what is wrong with it, or what it takes and where it goes."""
-    from millrace.edge.gateway.settings import read_client, with_places
-    from millrace.edge.gateway.webhook import address_of
+    from millrace.gateway.rules.io.site_webhook import address_of
+    from millrace.gateway.spec.io.gateway_settings import read_client, with_places
 
     spec = load_file(file, GatewaySpec)
     placed = with_places(spec, file.resolve().parent)
@@ -63,8 +63,8 @@ def check(file: File) -> None:
 @app.command()
 def waiting(file: File) -> None:
     """Say how many messages a gateway has left to deliver; exit 1 if any. It changes nothing."""
-    from millrace.edge.gateway.left import count_waiting
-    from millrace.edge.gateway.settings import with_places
+    from millrace.gateway.service.io.backlog import count_waiting
+    from millrace.gateway.spec.io.gateway_settings import with_places
 
     counts = count_waiting(with_places(load_file(file, GatewaySpec), file.resolve().parent))
     for name, count in counts.items():
@@ -76,8 +76,8 @@ def waiting(file: File) -> None:
 def resend(file: File) -> None:
     """Have all dead letters sent again: by the gateway that runs, within a second or two, or else
     when it starts. Those that are refused again are dead letters again."""
-    from millrace.edge.gateway.resend import ask_for
-    from millrace.edge.gateway.settings import with_places
+    from millrace.gateway.service.io.resend import ask_for
+    from millrace.gateway.spec.io.gateway_settings import with_places
 
     spec = with_places(load_file(file, GatewaySpec), file.resolve().parent)
     for one in spec.inputs:
@@ -85,7 +85,7 @@ def resend(file: File) -> None:
 
 
 async def _run(spec: GatewaySpec) -> None:
-    from millrace.edge.gateway.gateway import Gateway
+    from millrace.gateway.service.io.gateway import Gateway
 
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from millrace.cli.output import print_line
-from millrace.core.errors import MillraceError
-from millrace.core.event import Kind, make_event
-from millrace.settings import layout_here
-from millrace.state.outbox import tell
-from millrace.tasks.pipelines import find_pipeline
+from millrace.base.errors import MillraceError
+from millrace.base.output import print_line
+from millrace.incidents.core.event import Kind, make_event
+from millrace.incidents.io.outbox import tell
+from millrace.settings.io.environment import layout_here
+from millrace.tasks.io.task_pipelines import find_pipeline
 
 
 def incident(

@@ -11,10 +11,10 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from millrace.cli.output import Json, print_json, show_progress
-from millrace.core.errors import MillraceError
-from millrace.core.race import PUBLISHED, Lap, Race, summary
-from millrace.settings import layout_here
+from millrace.base.errors import MillraceError
+from millrace.base.output import Json, print_json, show_progress
+from millrace.latency_benchmark.core import PUBLISHED, Lap, Race, summary
+from millrace.settings.io.environment import layout_here
 
 _PORTS = 4
 
@@ -39,7 +39,7 @@ def race(
     this machine, in a folder of their own that is deleted in the end. Runs at 20,000 and 40,000
     messages a second, five times each: seven minutes.
     """
-    from millrace.local.race import race_layout, run_race
+    from millrace.latency_benchmark.io.benchmark_run import race_layout, run_race
 
     plan = Race(messages=messages, rates=tuple(rate or PUBLISHED), runs=runs, seed=seed, size=size)
     laps: list[Lap] = []

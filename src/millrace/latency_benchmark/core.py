@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from millrace.core.model import Frozen
+from millrace.base.model import Frozen
 
 PROVIDERS = 2
 # What others have published of the same race, in seconds, by messages a second.

@@ -8,14 +8,14 @@ from typing import Annotated
 
 import typer
 
-from millrace.cli.output import Json, print_json, print_line, show_progress
-from millrace.core.maintenance.lines import held_lines, plan_lines, result_lines
-from millrace.core.maintenance.plan import TablePlan
-from millrace.core.maintenance.task import MaintainResult
-from millrace.settings import layout_here
-from millrace.tasks.maintain import maintain as run
-from millrace.tasks.maintain import make_plans
-from millrace.tasks.pipelines import find_pipeline
+from millrace.base.output import Json, print_json, print_line, show_progress
+from millrace.maintenance.core.maintenance_plan import TablePlan
+from millrace.maintenance.core.maintenance_task import MaintainResult
+from millrace.maintenance.io.maintenance_run import maintain as run
+from millrace.maintenance.io.maintenance_run import make_plans
+from millrace.maintenance.text import held_lines, plan_lines, result_lines
+from millrace.settings.io.environment import layout_here
+from millrace.tasks.io.task_pipelines import find_pipeline
 
 
 class Layer(StrEnum):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from millrace.core.maintenance.plan import (
+from millrace.maintenance.core.maintenance_plan import (
     Action,
     Checkpoint,
     Compact,
@@ -13,8 +13,8 @@ from millrace.core.maintenance.plan import (
     TablePlan,
     Vacuum,
 )
-from millrace.core.maintenance.settings import MB
-from millrace.core.maintenance.task import Done, MaintainResult
+from millrace.maintenance.core.maintenance_settings import MB
+from millrace.maintenance.core.maintenance_task import Done, MaintainResult
 
 Row = tuple[str, ...]
 

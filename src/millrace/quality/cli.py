@@ -9,14 +9,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from millrace.cli.output import Json, print_json, show_progress
-from millrace.core.errors import MillraceError
-from millrace.core.quality.task import QualityResult
-from millrace.core.quality.verdict import SEVERITIES, Outcome
-from millrace.core.refine import Severity
-from millrace.settings import layout_here
-from millrace.tasks.pipelines import find_pipeline
-from millrace.tasks.quality import check_rows
+from millrace.base.errors import MillraceError
+from millrace.base.output import Json, print_json, show_progress
+from millrace.lake.core.refine import Severity
+from millrace.quality.core.quality_task import QualityResult
+from millrace.quality.core.verdict import SEVERITIES, Outcome
+from millrace.quality.io.quality_run import check_rows
+from millrace.settings.io.environment import layout_here
+from millrace.tasks.io.task_pipelines import find_pipeline
 
 FAILED = 1
 

@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from millrace.cli.output import print_line
-from millrace.core.coordinates import Part
-from millrace.core.errors import MillraceError
-from millrace.core.names import Name, TopicName, is_named
-from millrace.settings import layout_here
+from millrace.base.errors import MillraceError
+from millrace.base.names import Name, TopicName, is_named
+from millrace.base.output import print_line
+from millrace.kafka.core.coordinates import Part
+from millrace.settings.io.environment import layout_here
 
 _PART = re.compile(r"(?P<site>[^/]+)/(?P<topic>[^/]+)/(?P<partition>[0-9]+)(:(?P<offset>[0-9]+))?")
 
@@ -44,8 +44,8 @@ def relay(
     Example: millrace relay to-centre
     """
     # The engine is imported by the command that needs it: `millrace check` needs none.
-    from millrace.edge.simulator import stop_on_signals
-    from millrace.local.relay import RelayPlan, go_on_behind, provision_relay, run_relay
+    from millrace.gateway.simulator.io.simulator import stop_on_signals
+    from millrace.relay.io.local_relay import RelayPlan, go_on_behind, provision_relay, run_relay
 
     layout = layout_here()
     if provision:

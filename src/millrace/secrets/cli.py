@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from millrace.cli.output import Json, print_json, print_line
-from millrace.cli.sites import find_site
-from millrace.settings import layout_here
-from millrace.specs.loader import load_sites
+from millrace.base.output import Json, print_json, print_line
+from millrace.pipelines.io.loader import load_sites
+from millrace.pipelines.io.named_sites import find_site
+from millrace.settings.io.environment import layout_here
 
 if TYPE_CHECKING:
-    from millrace.local.succession import Place
+    from millrace.secrets.io.succession import Place
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -26,7 +26,7 @@ Site = Annotated[
 @app.command("list")
 def list_authorities(*, as_json: Json = False) -> None:
     """Show all authorities: until when they are good, and which step of a change was done last."""
-    from millrace.local.succession import Place
+    from millrace.secrets.io.succession import Place
 
     layout = layout_here()
     places = [Place(layout), *(Place(layout, site.name) for site in load_sites(layout))]
@@ -54,7 +54,7 @@ def begin(*, site: Site = None) -> None:
 
     Example: millrace authority begin --site plant-a
     """
-    from millrace.local.succession import begin
+    from millrace.secrets.io.succession import begin
 
     place = _place(site)
     begin(place)
@@ -64,7 +64,7 @@ def begin(*, site: Site = None) -> None:
 @app.command()
 def switch(*, site: Site = None) -> None:
     """Let the new authority sign. Whoever was not handed its certificate refuses what it signs."""
-    from millrace.local.succession import switch
+    from millrace.secrets.io.succession import switch
 
     place = _place(site)
     switch(place)
@@ -74,7 +74,7 @@ def switch(*, site: Site = None) -> None:
 @app.command()
 def end(*, site: Site = None) -> None:
     """Trust the new authority alone: what the old one has signed is refused from now on."""
-    from millrace.local.succession import end
+    from millrace.secrets.io.succession import end
 
     place = _place(site)
     end(place)
@@ -82,7 +82,7 @@ def end(*, site: Site = None) -> None:
 
 
 def _place(site: str | None) -> Place:
-    from millrace.local.succession import Place
+    from millrace.secrets.io.succession import Place
 
     layout = layout_here()
     return Place(layout, find_site(layout, site).name if site else None)
@@ -94,7 +94,7 @@ def _command(step: str, site: str | None) -> str:
 
 def _hand_over(place: Place, then: str) -> None:
     """Gateways of this machine get it now; the rest is a person's work, and is printed."""
-    from millrace.local.gateway import hand_over
+    from millrace.gateway.bundle.io.local_gateway import hand_over
 
     sites = [one for one in load_sites(place.layout) if place.site in (None, one.name)]
     for site in sites:

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from millrace.core.provision import APP, GATEWAY, INGEST, REGISTRAR, RELAY, SIMULATOR, Change
-from millrace.core.site import SiteSpec
-from millrace.core.site_change import SiteChange
-from millrace.core.site_users import UserChange
-from millrace.core.site_wish import Action
+from millrace.provisioning.core.site_rights import (
+    APP,
+    GATEWAY,
+    INGEST,
+    REGISTRAR,
+    RELAY,
+    SIMULATOR,
+    Change,
+)
+from millrace.provisioning.core.site_users import UserChange
+from millrace.site_changes.core.site_change import SiteChange
+from millrace.site_changes.core.site_request import Action
+from millrace.sites.core.spec import SiteSpec
 
 # Who has to hear of a new password, and how.
 _AFTER_ROTATION = {

@@ -7,8 +7,8 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from millrace.core.errors import BadValueError, MissingKeyError, SpecError, UnknownKeyError
-from millrace.core.suggest import did_you_mean
+from millrace.base.errors import BadValueError, MissingKeyError, SpecError, UnknownKeyError
+from millrace.base.suggest import did_you_mean
 from millrace.specs.yaml_lines import Document, KeyPath
 
 _EXAMPLES = {

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import yaml
 
-from millrace.core.errors import BadValueError, Place
+from millrace.base.errors import BadValueError, Place
 from millrace.specs.yaml_lines import Document, KeyPath, note_lines
 
 

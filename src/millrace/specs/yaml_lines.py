@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from millrace.core.errors import BadValueError, Place
+from millrace.base.errors import BadValueError, Place
 
 KeyPath = tuple[str | int, ...]
 

@@ -7,12 +7,12 @@ locals {
   cluster = split("cluster/", var.cluster_arn)
   arn     = { for kind in ["topic", "transactional-id", "group"] : kind => "${local.cluster[0]}${kind}/${local.cluster[1]}" }
 
-  # Of a relay that is called as the site is, as millrace.core.relay names them.
+  # Of a relay that is called as the site is, as millrace.relay.core.spec names them.
   positions    = "relay-offsets-${var.site}"
   transactions = ["relay-${var.site}-0", "relay-${var.site}-1"]
   group        = "relay"
 
-  # In the words of millrace.core.provision.Acl, and what millrace.core.central_rights makes.
+  # In the words of millrace.provisioning.core.site_rights.Acl, and what millrace.relay.core.central_rights makes.
   rights = concat(
     [for pair in setproduct(local.topics, ["write", "describe"]) : ["topic", pair[0], pair[1]]],
     [for operation in ["read", "write", "describe"] : ["topic", local.positions, operation]],

@@ -55,7 +55,7 @@ resource "aws_iam_role" "job" {
   for_each = local.rights
 
   name        = "${var.name}-job-${each.key}"
-  description = "What spark_jobs/${each.key}.py may do"
+  description = "What ${each.key}.py of spark_jobs may do"
   assume_role_policy = jsonencode({
     Version = "2012-10-17"
     Statement = [{

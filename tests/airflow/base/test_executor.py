@@ -14,7 +14,7 @@ from tests.support import wait_until
 
 SCHEDULER = """\
 import os, pathlib, signal, sys
-from millrace_airflow.executor import MortalExecutor
+from millrace_airflow.base.executor import MortalExecutor
 
 executor = MortalExecutor(parallelism=3)
 executor.start()

@@ -15,13 +15,13 @@ from airflow.sdk import BaseOperator
 from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
 from airflow.sdk.execution_time.xcom import XCom
 
-from millrace.core.layout import Layout
-from millrace_airflow import host
-from millrace_airflow.ended import was_ended, was_taken_away
-from millrace_airflow.ensure import utc_now
-from millrace_airflow.host import AirflowFailException, TaskDeferred
-from millrace_airflow.mark_operators import ApprovalOperator, MarkOperator
-from millrace_airflow.task_operators import QualityOperator
+from millrace.deployments.io.keeper import utc_now
+from millrace.settings.core.layout import Layout
+from millrace_airflow.base import host
+from millrace_airflow.base.cancelled_task import was_ended, was_taken_away
+from millrace_airflow.base.host import AirflowFailException, TaskDeferred
+from millrace_airflow.base.mark_operators import ApprovalOperator, MarkOperator
+from millrace_airflow.tasks.task_operators import QualityOperator
 from tests.airflow.bag import DagBag
 from tests.airflow.conftest import REPOSITORY
 

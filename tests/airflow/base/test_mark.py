@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
-from millrace.core.condition import Condition
-from millrace.core.layout import Layout
-from millrace.state.mailbox import Mailbox
-from millrace_airflow.deployment import read_deployment, remember
-from millrace_airflow.ensure import utc_now
-from millrace_airflow.triggers import JobTrigger
+from millrace.deployments.io.keeper import utc_now
+from millrace.jobs.core.condition import Condition
+from millrace.jobs.io.deployment import read_deployment, remember
+from millrace.jobs.io.mailbox import Mailbox
+from millrace.settings.core.layout import Layout
+from millrace_airflow.pipelines.pipeline_trigger import JobTrigger
 from tests.airflow.bag import DagBag
 from tests.airflow.conftest import PIPELINE, REPOSITORY
 

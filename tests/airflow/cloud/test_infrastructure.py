@@ -15,22 +15,22 @@ from typing import Any
 
 import pytest
 
-from millrace.core.layout import Layout
-from millrace.local.processes import STACK_VARIABLE
-from millrace.tasks.infrastructure import Infrastructure
-from millrace.tasks.terraform_run import TerraformRun
-from millrace_airflow.host import (
+from millrace.cloud.io.environment_run import Infrastructure
+from millrace.cloud.io.terraform_run import TerraformRun
+from millrace.processes.io.process_table import STACK_VARIABLE
+from millrace.settings.core.layout import Layout
+from millrace_airflow.base.host import (
     AirflowFailException,
     AirflowSkipException,
     ParamValidationError,
     TaskDeferred,
 )
-from millrace_airflow.infrastructure_operators import (
+from millrace_airflow.cloud.infrastructure_operators import (
     ApplyInfrastructureOperator,
     ApproveInfrastructureOperator,
     PlanInfrastructureOperator,
 )
-from millrace_airflow.infrastructure_trigger import InfrastructureTrigger
+from millrace_airflow.cloud.infrastructure_trigger import InfrastructureTrigger
 from tests.airflow.bag import DagBag
 from tests.airflow.conftest import REPOSITORY
 from tests.support import wait_until
@@ -332,7 +332,7 @@ def test_terraform_outlives_the_kill_of_its_task(stand: Stand) -> None:
     """Airflow ends a task by a SIGKILL of its process group."""
     stand.hold("plan")
     task = (
-        "from tests.airflow.test_infrastructure import *\n"
+        "from tests.airflow.cloud.test_infrastructure import *\n"
         "try: PlanInfrastructureOperator(task_id='plan').execute(context())\n"
         "except TaskDeferred: print('waits', flush=True); signal.pause()\n"
     )

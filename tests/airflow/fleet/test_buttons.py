@@ -12,10 +12,10 @@ from airflow.api_fastapi.app import create_app
 from fastapi.testclient import TestClient
 from httpx import Response
 
-from millrace.core.layout import Layout
+from millrace.settings.core.layout import Layout
 from tests.airflow.bag import DagBag, tell_database
 from tests.airflow.conftest import REPOSITORY
-from tests.airflow.test_fleet import signed_in
+from tests.airflow.fleet.test_fleet import signed_in
 
 _PIPELINE = "/api/v2/dags/pipeline.temperature"
 _REPLAYS = "/api/v2/dags/replay/dagRuns"

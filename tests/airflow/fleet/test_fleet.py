@@ -14,21 +14,21 @@ from deltalake import QueryBuilder, write_deltalake
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from millrace.core.condition import Condition
-from millrace.core.event import Kind, make_event
-from millrace.core.heartbeat import Heartbeat, PartitionLag, Phase, SiteBeat
-from millrace.core.incident import gather
-from millrace.core.journal import Journal
-from millrace.core.layout import Layout
-from millrace.core.relay_beat import RelayBeat, SourceBeat
-from millrace.local.certificates import Role
-from millrace.local.pki import ensure_certificate
-from millrace.local.secrets import ensure_user
-from millrace.state.incidents import Incidents
-from millrace.state.mailbox import Mailbox
-from millrace.state.relay_beats import write_relay_beat
-from millrace_airflow import deployment
-from millrace_airflow.fleet import api
+from millrace.incidents.core.event import Kind, make_event
+from millrace.incidents.core.incident import gather
+from millrace.incidents.io.incident_folders import Incidents
+from millrace.jobs.core.condition import Condition
+from millrace.jobs.core.heartbeat import Heartbeat, PartitionLag, Phase, SiteBeat
+from millrace.jobs.core.journal import Journal
+from millrace.jobs.io import deployment
+from millrace.jobs.io.mailbox import Mailbox
+from millrace.relay.core.beat import RelayBeat, SourceBeat
+from millrace.relay.io.beat_files import write_relay_beat
+from millrace.secrets.core.certificates import Role
+from millrace.secrets.io.passwords import ensure_user
+from millrace.secrets.io.pki import ensure_certificate
+from millrace.settings.core.layout import Layout
+from millrace_airflow.fleet import fleet_api
 from tests.airflow.conftest import PIPELINE
 from tests.airflow.fakes import InMemoryRunner
 
@@ -36,10 +36,10 @@ from tests.airflow.fakes import InMemoryRunner
 @pytest.fixture
 def client(database: None, layout: Layout) -> Iterator[TestClient]:
     create_auth_manager().init()
-    api._sight.cache_clear()  # noqa: SLF001 - each test has a checkout of its own
+    fleet_api._sight.cache_clear()  # noqa: SLF001 - each test has a checkout of its own
     write_down(layout, "temperature")
-    yield TestClient(api.app)
-    api._sight.cache_clear()  # noqa: SLF001
+    yield TestClient(fleet_api.app)
+    fleet_api._sight.cache_clear()  # noqa: SLF001
 
 
 def write_down(layout: Layout, name: str) -> None:
@@ -72,7 +72,7 @@ def signed_in(role: str) -> dict[str, str]:
 
 
 def paths() -> list[str]:
-    found = [re.sub(r"\{\w+\}", "temperature", route.path) for route in api.app.routes]
+    found = [re.sub(r"\{\w+\}", "temperature", route.path) for route in fleet_api.app.routes]
     assert len(found) >= 5
     return found
 

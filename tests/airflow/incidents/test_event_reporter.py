@@ -6,17 +6,17 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from millrace.core.event import Event, Kind, read_event
-from millrace.core.heartbeat import Heartbeat, PartitionLag, Phase, SiteBeat
-from millrace.core.layout import Layout
-from millrace.settings import Settings
-from millrace.state.mailbox import Mailbox
-from millrace.state.outbox import Outbox
-from millrace_airflow.deployment import read_deployment, remember
-from millrace_airflow.ensure import utc_now
-from millrace_airflow.watch import Watch
+from millrace.deployments.io.keeper import utc_now
+from millrace.deployments.io.watch import Watch
+from millrace.incidents.core.event import Event, Kind, read_event
+from millrace.incidents.io.outbox import Outbox
+from millrace.jobs.core.heartbeat import Heartbeat, PartitionLag, Phase, SiteBeat
+from millrace.jobs.io.deployment import read_deployment, remember
+from millrace.jobs.io.mailbox import Mailbox
+from millrace.settings.core.layout import Layout
+from millrace.settings.io.environment import Settings
 from tests.airflow.fakes import InMemoryRunner
-from tests.airflow.test_ensure import edit, use_up_the_budget
+from tests.airflow.jobs.test_ensure import edit, use_up_the_budget
 
 
 @pytest.fixture(autouse=True)

@@ -22,20 +22,20 @@ from airflow.sdk.exceptions import (
     TaskAwaitingInput,
 )
 
-from millrace.core.event import Event, Gap, Kind, make_event
-from millrace.core.layout import Layout
-from millrace.core.provision import EVENTS
-from millrace.core.ranges import Range
-from millrace.state.incidents import Incidents
-from millrace_airflow.event_triggers import EventsTrigger, OutboxTrigger, as_payload
-from millrace_airflow.incident_operators import (
+from millrace.base.ranges import Range
+from millrace.incidents.core.event import Event, Gap, Kind, make_event
+from millrace.incidents.io.incident_folders import Incidents
+from millrace.provisioning.core.site_rights import EVENTS
+from millrace.settings.core.layout import Layout
+from millrace_airflow.incidents.event_triggers import EventsTrigger, OutboxTrigger, as_payload
+from millrace_airflow.incidents.incident_operators import (
     GatherOperator,
     NotifyOperator,
     OfferReplayOperator,
     PageOperator,
     ReplayAsAnsweredOperator,
 )
-from millrace_airflow.replay_form import replay_form, site_names
+from millrace_airflow.repair.replay_form import replay_form, site_names
 from tests.airflow.bag import DagBag
 from tests.airflow.conftest import REPOSITORY
 
@@ -266,7 +266,7 @@ def test_without_a_webhook_nobody_is_told_and_that_is_said() -> None:
 
 
 def offer(layout: Layout, told: dict[str, Any]) -> OfferReplayOperator:
-    from millrace_airflow.deployment import known_pipelines
+    from millrace.jobs.io.deployment import known_pipelines
 
     form = replay_form(known_pipelines(layout), site_names(layout))
     return OfferReplayOperator(task_id="offer", incident=told, params=form)

@@ -7,12 +7,12 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from millrace.core.errors import MillraceError
-from millrace.core.job import JobState
-from millrace.core.layout import Layout
-from millrace.state.mailbox import Mailbox
-from millrace_airflow.deployment import read_deployment
-from millrace_airflow.ensure import BudgetUsedUpError, Keeper, utc_now
+from millrace.base.errors import MillraceError
+from millrace.deployments.io.keeper import BudgetUsedUpError, Keeper, utc_now
+from millrace.jobs.core.spec import JobState
+from millrace.jobs.io.deployment import read_deployment
+from millrace.jobs.io.mailbox import Mailbox
+from millrace.settings.core.layout import Layout
 from tests.airflow.fakes import InMemoryRunner
 
 

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from millrace.core.condition import Condition
-from millrace.core.job import JobState
-from millrace.core.layout import Layout
-from millrace.state.mailbox import Mailbox
-from millrace_airflow.deployment import read_deployment, remember
-from millrace_airflow.ensure import Keeper, utc_now
-from millrace_airflow.host import TaskDeferred
-from millrace_airflow.patrol_operators import PatrolOperator, PatrolTrigger, run_unwatched
+from millrace.deployments.io.keeper import Keeper, utc_now
+from millrace.jobs.core.condition import Condition
+from millrace.jobs.core.spec import JobState
+from millrace.jobs.io.deployment import read_deployment, remember
+from millrace.jobs.io.mailbox import Mailbox
+from millrace.settings.core.layout import Layout
+from millrace_airflow.base.host import TaskDeferred
+from millrace_airflow.jobs.patrol_operators import PatrolOperator, PatrolTrigger, run_unwatched
 from tests.airflow.fakes import InMemoryRunner
 
 LONG_AGO = utc_now() - timedelta(hours=1)
@@ -58,7 +58,7 @@ def test_a_stopped_job_is_not(layout: Layout) -> None:
 
 
 def test_the_trigger_tells_what_it_found(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = "millrace_airflow.patrol_operators.run_unwatched"
+    found = "millrace_airflow.jobs.patrol_operators.run_unwatched"
     monkeypatch.setattr(found, lambda *_: ["temperature"])
     trigger = PatrolTrigger((utc_now() + timedelta(hours=1)).isoformat(), poll_s=0)
     assert asyncio.run(anext(trigger.run())).payload == ["temperature"]

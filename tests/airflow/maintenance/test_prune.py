@@ -12,10 +12,10 @@ import pytest
 from airflow.models.log import Log
 from airflow.utils.session import create_session
 
-from millrace.core.layout import Layout
-from millrace_airflow import prune_operators
-from millrace_airflow.host import AirflowFailException, AirflowSkipException
-from millrace_airflow.prune_operators import PruneDatabaseOperator, PruneLogsOperator
+from millrace.settings.core.layout import Layout
+from millrace_airflow.base.host import AirflowFailException, AirflowSkipException
+from millrace_airflow.maintenance import prune_operators
+from millrace_airflow.maintenance.prune_operators import PruneDatabaseOperator, PruneLogsOperator
 from tests.airflow.bag import DagBag
 from tests.airflow.conftest import REPOSITORY
 

@@ -6,9 +6,9 @@ import pytest
 from airflow.timetables.base import TimeRestriction
 from airflow.timetables.simple import ContinuousTimetable
 
-from millrace.core.layout import Layout
-from millrace_airflow.dag_factory import build_dag, dags_of_pipelines
-from millrace_airflow.deployment import read_deployment, remember
+from millrace.jobs.io.deployment import read_deployment, remember
+from millrace.settings.core.layout import Layout
+from millrace_airflow.pipelines.dag_factory import build_dag, dags_of_pipelines
 from tests.airflow.bag import DagBag
 from tests.airflow.conftest import PIPELINE, REPOSITORY
 

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from millrace.core.layout import Layout
-from millrace.specs.deployed_files import deployed_files
-from millrace_airflow.deployment import read_deployment, remember
-from millrace_airflow.ensure import utc_now
-from millrace_airflow.watch import CHANGED, Watch
+from millrace.deployments.io.keeper import utc_now
+from millrace.deployments.io.watch import CHANGED, Watch
+from millrace.jobs.io.deployment import read_deployment, remember
+from millrace.pipelines.io.deployed_files import deployed_files
+from millrace.settings.core.layout import Layout
 from tests.airflow.conftest import REFINED, REPOSITORY
 
 NEW_SCHEMA = '{"type": "record", "name": "Reading", "fields": [{"name": "v", "type": "int"}]}'

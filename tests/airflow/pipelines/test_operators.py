@@ -8,15 +8,19 @@ from typing import Any
 
 import pytest
 
-from millrace.core.errors import MillraceError
-from millrace.core.layout import Layout
-from millrace.settings import layout_here
-from millrace_airflow.deployment import read_deployment, remember
-from millrace_airflow.host import AirflowFailException, TaskDeferred
-from millrace_airflow.operators import DeployOperator, PipelineOperator, SuperviseOperator
-from millrace_airflow.triggers import BudgetTrigger, JobTrigger
+from millrace.base.errors import MillraceError
+from millrace.jobs.io.deployment import read_deployment, remember
+from millrace.settings.core.layout import Layout
+from millrace.settings.io.environment import layout_here
+from millrace_airflow.base.host import AirflowFailException, TaskDeferred
+from millrace_airflow.pipelines.pipeline_operators import (
+    DeployOperator,
+    PipelineOperator,
+    SuperviseOperator,
+)
+from millrace_airflow.pipelines.pipeline_trigger import BudgetTrigger, JobTrigger
 from tests.airflow.fakes import InMemoryRunner
-from tests.airflow.test_ensure import edit, keeper, use_up_the_budget
+from tests.airflow.jobs.test_ensure import edit, keeper, use_up_the_budget
 
 CONTEXT: Any = {"ti": SimpleNamespace(xcom_push=lambda **_: None)}
 

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from millrace.core.errors import TransientError
-from millrace.core.layout import Layout
-from millrace.core.provision import Wanted
-from millrace.core.site import SiteSpec
-from millrace.edge.errors import RefusedError, UnreachableError
-from millrace_airflow.deployment import read_deployment, recall
-from millrace_airflow.holdoff import begins_at
-from millrace_airflow.provision import provision
+from millrace.base.errors import TransientError
+from millrace.deployments.io.holdoff import begins_at
+from millrace.deployments.io.pipeline_needs import provision
+from millrace.jobs.io.deployment import read_deployment, recall
+from millrace.kafka.io.client_errors import RefusedError, UnreachableError
+from millrace.provisioning.core.site_rights import Wanted
+from millrace.settings.core.layout import Layout
+from millrace.sites.core.spec import SiteSpec
 from tests.airflow.conftest import PIPELINE, SITE
-from tests.airflow.test_ensure import edit
+from tests.airflow.jobs.test_ensure import edit
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -41,7 +41,7 @@ def sites(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> Sites:
     (layout.sites / "plant-b.yaml").write_text(SITE.replace("plant-a", "plant-b"))
     edit(layout, "sites: [plant-a]", "sites: all")
     fake = Sites()
-    monkeypatch.setattr("millrace.local.provision.provision_site", fake.provision_site)
+    monkeypatch.setattr("millrace.provisioning.io.site_admin.provision_site", fake.provision_site)
     return fake
 
 

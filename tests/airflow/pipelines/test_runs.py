@@ -9,14 +9,15 @@ from typing import Any
 
 import pytest
 
-from millrace.core.condition import Condition
-from millrace.core.job import JobState
-from millrace.core.layout import Layout
-from millrace.state.mailbox import Mailbox
-from millrace_airflow import dag_factory, patrol_operators
-from millrace_airflow.dag_factory import PIPELINE
-from millrace_airflow.deployment import read_deployment, recall, remember
-from millrace_airflow.ensure import Keeper
+from millrace.deployments.io.keeper import Keeper
+from millrace.jobs.core.condition import Condition
+from millrace.jobs.core.spec import JobState
+from millrace.jobs.io.deployment import read_deployment, recall, remember
+from millrace.jobs.io.mailbox import Mailbox
+from millrace.settings.core.layout import Layout
+from millrace_airflow.jobs import patrol_operators
+from millrace_airflow.pipelines import dag_factory
+from millrace_airflow.pipelines.dag_factory import PIPELINE
 from tests.airflow.bag import DagBag
 from tests.airflow.conftest import REPOSITORY
 from tests.airflow.fakes import InMemoryRunner
@@ -42,7 +43,8 @@ def test_a_pipeline_runs_from_provision_to_handover(
 ) -> None:
     made: list[str] = []
     monkeypatch.setattr(
-        "millrace.local.provision.provision_site", lambda site, *_: made.append(site.name) or []
+        "millrace.provisioning.io.site_admin.provision_site",
+        lambda site, *_: made.append(site.name) or [],
     )
     assert run("pipelines.py", "pipeline.temperature").state == "success"
     assert made == ["plant-a"]

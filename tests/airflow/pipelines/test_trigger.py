@@ -14,16 +14,16 @@ import pytest
 from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
 from airflow.triggers.base import BaseTrigger
 
-from millrace.core.errors import MillraceError
-from millrace.core.job import JobState
-from millrace.core.layout import Layout
-from millrace.core.store import Bucket
-from millrace_airflow.deployment import read_deployment, remember
-from millrace_airflow.ensure import Keeper, utc_now
-from millrace_airflow.triggers import BudgetTrigger, JobTrigger
-from millrace_airflow.watch import CHANGED, Watch
+from millrace.base.errors import MillraceError
+from millrace.deployments.io.keeper import Keeper, utc_now
+from millrace.deployments.io.watch import CHANGED, Watch
+from millrace.jobs.core.spec import JobState
+from millrace.jobs.io.deployment import read_deployment, remember
+from millrace.settings.core.layout import Layout
+from millrace.storage.core.bucket import Bucket
+from millrace_airflow.pipelines.pipeline_trigger import BudgetTrigger, JobTrigger
 from tests.airflow.fakes import InMemoryRunner
-from tests.airflow.test_ensure import edit, keeper, use_up_the_budget
+from tests.airflow.jobs.test_ensure import edit, keeper, use_up_the_budget
 
 
 def trigger(layout: Layout, kind: type[JobTrigger] = JobTrigger, hours: float = 1) -> JobTrigger:

@@ -8,11 +8,15 @@ from typing import Any
 
 import pytest
 
-from millrace.core.layout import Layout
-from millrace.core.provision import SITE_USERS
-from millrace.local.secrets import ensure_user, read_user
-from millrace_airflow.host import AirflowFailException, AirflowSkipException, ParamValidationError
-from millrace_airflow.site_operators import (
+from millrace.provisioning.core.site_rights import SITE_USERS
+from millrace.secrets.io.passwords import ensure_user, read_user
+from millrace.settings.core.layout import Layout
+from millrace_airflow.base.host import (
+    AirflowFailException,
+    AirflowSkipException,
+    ParamValidationError,
+)
+from millrace_airflow.site_changes.site_operators import (
     ApproveSiteOperator,
     ChangeSiteOperator,
     PlanSiteOperator,

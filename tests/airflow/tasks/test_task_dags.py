@@ -6,11 +6,15 @@ from typing import Any
 
 import pytest
 
-from millrace.core.layout import Layout
-from millrace.core.schedule import nightly
-from millrace.core.task import POOL
-from millrace_airflow.commits import NewRowsTrigger
-from millrace_airflow.host import AssetOrTimeSchedule, CronTriggerTimetable, ParamValidationError
+from millrace.jobs.core.task_spec import POOL
+from millrace.settings.core.layout import Layout
+from millrace.tasks.core.schedule import nightly
+from millrace_airflow.base.host import (
+    AssetOrTimeSchedule,
+    CronTriggerTimetable,
+    ParamValidationError,
+)
+from millrace_airflow.quality.commit_trigger import NewRowsTrigger
 from tests.airflow.bag import DagBag
 from tests.airflow.conftest import REFINED, REPOSITORY
 

@@ -10,21 +10,21 @@ from typing import Any
 import pytest
 from airflow.sdk import Asset
 
-from millrace.core.alarms import unreachable_alarm
-from millrace.core.continuity import ContinuityResult
-from millrace.core.layout import Layout
-from millrace.lake.tables import ensure_bronze
-from millrace.state.outbox import Outbox
-from millrace_airflow.host import AirflowException, AirflowFailException, AirflowSkipException
-from millrace_airflow.replay_operators import ApproveReplayOperator, ReplayOperator, asked_of
-from millrace_airflow.task_operators import (
+from millrace.incidents.io.outbox import Outbox
+from millrace.lake.io.tables import ensure_bronze
+from millrace.repair.core.alarms import unreachable_alarm
+from millrace.repair.core.verify_spec import ContinuityResult
+from millrace.settings.core.layout import Layout
+from millrace_airflow.base.host import AirflowException, AirflowFailException, AirflowSkipException
+from millrace_airflow.repair.replay_operators import ApproveReplayOperator, ReplayOperator, asked_of
+from millrace_airflow.repair.verify_operators import VerifyOperator
+from millrace_airflow.tasks.task_operators import (
     BackfillOperator,
     MaintainOperator,
     PlanMaintenanceOperator,
     QualityOperator,
     day_of,
 )
-from millrace_airflow.verify_operators import VerifyOperator
 
 NIGHT = datetime(2026, 11, 18, tzinfo=UTC)
 EMPTY_FORM = {
@@ -154,7 +154,7 @@ def test_verify_tells_of_an_alarm_once_and_fails_each_night(
     ensure_bronze(layout.table("bronze", "temperature"))
     alarm = unreachable_alarm("plant-a", "no answer")
     result = ContinuityResult(parts=(), days=(), alarms=(alarm,))
-    monkeypatch.setattr("millrace.tasks.verify.verify", lambda *_: result)
+    monkeypatch.setattr("millrace.repair.io.verify_run.verify", lambda *_: result)
     for _ in range(2):
         with pytest.raises(AirflowFailException, match="unreachable:plant-a"):
             VerifyOperator(task_id="verify", pipeline="temperature").execute(context())

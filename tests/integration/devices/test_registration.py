@@ -13,11 +13,16 @@ from click.testing import Result
 from confluent_kafka import KafkaException, Producer
 from typer.testing import CliRunner
 
-from millrace.cli.main import app
-from millrace.core.registration import Kind, Registered
-from millrace.core.registration_change import Change, Outcome, plan_registration, plan_retirement
-from millrace.edge.registrar import Registrar, UnreadableError
-from millrace.settings import HOME_VARIABLE
+from millrace.cli import app
+from millrace.devices.core.registration import Kind, Registered
+from millrace.devices.core.registration_change import (
+    Change,
+    Outcome,
+    plan_registration,
+    plan_retirement,
+)
+from millrace.devices.io.registrar import Registrar, UnreadableError
+from millrace.settings.io.environment import HOME_VARIABLE
 from tests.integration.conftest import RunningSite
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

@@ -8,9 +8,9 @@ import signal
 import subprocess
 import sys
 
-from millrace.local.devices import issue
+from millrace.secrets.io.device_certificates import issue
 from tests.integration.conftest import CHECKOUT, RunningSite
-from tests.integration.gateways import LINES, Feeder, readings
+from tests.integration.stands.edge.gateways import LINES, Feeder, readings
 from tests.support import wait_until
 
 HTTP = {"name": "http", "kind": "http"}

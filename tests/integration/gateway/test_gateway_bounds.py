@@ -14,9 +14,16 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
-from millrace.core.provision import Acl, Operation, Resource, Topic, Wanted
+from millrace.provisioning.core.site_rights import Acl, Operation, Resource, Topic, Wanted
 from tests.integration.conftest import CHECKOUT, RunningSite
-from tests.integration.gateways import BIG, LINES, SMALL, Feeder, RunningGateway, readings
+from tests.integration.stands.edge.gateways import (
+    BIG,
+    LINES,
+    SMALL,
+    Feeder,
+    RunningGateway,
+    readings,
+)
 from tests.support import wait_until
 
 

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 import yaml
 
-from millrace.core.layout import Layout
-from tests.integration.command_devices import (
+from millrace.settings.core.layout import Layout
+from tests.integration.conftest import CHECKOUT, RunningSite
+from tests.integration.stands.edge.command_devices import (
     TcpDevice,
     command,
     outcome_of,
@@ -22,8 +23,7 @@ from tests.integration.command_devices import (
     ready,
     send,
 )
-from tests.integration.conftest import CHECKOUT, RunningSite
-from tests.integration.gateways import LINES, RunningGateway
+from tests.integration.stands.edge.gateways import LINES, RunningGateway
 from tests.support import wait_until
 
 COMMANDED = {**LINES, "commands": True, "topic": "commanded"}

@@ -15,12 +15,12 @@ from pathlib import Path
 
 import pytest
 
-from millrace.core.addresses import LOCAL_NAMES
-from millrace.local.certificates import Role, fingerprint, read_certificate
-from millrace.local.devices import issue, revoked_text
-from millrace.local.pki import ensure_certificate
+from millrace.base.addresses import LOCAL_NAMES
+from millrace.secrets.core.certificates import Role, fingerprint, read_certificate
+from millrace.secrets.io.device_certificates import issue, revoked_text
+from millrace.secrets.io.pki import ensure_certificate
 from tests.integration.conftest import RunningSite
-from tests.integration.gateways import (
+from tests.integration.stands.edge.gateways import (
     BIG,
     LINES,
     SMALL,

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from tests.integration.conftest import RunningSite
-from tests.integration.gateways import Device, unpacked_bundle
+from tests.integration.stands.edge.gateways import Device, unpacked_bundle
 from tests.support import free_ports, wait_until
 
 
@@ -44,7 +44,7 @@ def test_it_is_installed_takes_messages_is_upgraded_and_removed(site, bundle, tm
     file.write_text(yaml.safe_dump(spec))
 
     program = [root / "opt/millrace-gateway/current/venv/bin/python", "-m"]
-    command = [*program, "millrace.cli.gateway_main", "run", file]
+    command = [*program, "millrace.gateway", "run", file]
     log = (tmp_path / "log").open("wb")
     process = subprocess.Popen(command, stdout=log, stderr=log, env={"PATH": os.environ["PATH"]})
     try:

@@ -12,9 +12,9 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 
-from millrace.edge.gateway.progress_file import read_progress
+from millrace.gateway.delivery.io.progress_file import read_progress
 from tests.integration.conftest import RunningSite
-from tests.integration.gateways import LINES, Feeder, RunningGateway, readings
+from tests.integration.stands.edge.gateways import LINES, Feeder, RunningGateway, readings
 from tests.support import wait_until
 
 MORE = {**LINES, "name": "more"}

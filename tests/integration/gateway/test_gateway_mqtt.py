@@ -10,15 +10,21 @@ from typing import Any
 
 import pytest
 
-from millrace.core.gateway.risk import RISK
-from millrace.core.layout import Layout
-from millrace.local.certificates import Role
-from millrace.local.pki import ensure_authority, ensure_certificate
-from tests.integration.command_devices import MqttDevice, command, outcome_of, ready, send
+from millrace.gateway.routes.core.risk import RISK
+from millrace.secrets.core.certificates import Role
+from millrace.secrets.io.pki import ensure_authority, ensure_certificate
+from millrace.settings.core.layout import Layout
 from tests.integration.conftest import RunningSite
-from tests.integration.gateways import BIG, SMALL, NewGateway, RunningGateway, readings
-from tests.integration.mqtt_broker import GATEWAY_PASSWORD, GATEWAY_USER, RunningMqtt
-from tests.integration.mqtt_publisher import Publisher
+from tests.integration.stands.edge.command_devices import (
+    MqttDevice,
+    command,
+    outcome_of,
+    ready,
+    send,
+)
+from tests.integration.stands.edge.gateways import BIG, SMALL, NewGateway, RunningGateway, readings
+from tests.integration.stands.edge.mqtt_broker import GATEWAY_PASSWORD, GATEWAY_USER, RunningMqtt
+from tests.integration.stands.edge.mqtt_publisher import Publisher
 from tests.support import wait_until
 
 

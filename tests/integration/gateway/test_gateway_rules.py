@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.integration.conftest import RunningSite
-from tests.integration.gateways import LINES, Feeder, NewGateway, RunningGateway
+from tests.integration.stands.edge.gateways import LINES, Feeder, NewGateway, RunningGateway
 from tests.support import wait_until
 
 EVENTS = "threshold-events"

@@ -8,12 +8,12 @@ from datetime import UTC, datetime
 from itertools import islice
 from threading import Event
 
-from millrace.core.provision import Acl, Operation, Resource, Topic, Wanted
-from millrace.core.simulation import Simulator
-from millrace.edge.decode import decode
-from millrace.edge.errors import SiteError
-from millrace.edge.sender import Sender
-from millrace.edge.simulator import encode_readings, simulate
+from millrace.gateway.simulator.io.simulator import encode_readings, simulate
+from millrace.kafka.io.client_errors import SiteError
+from millrace.kafka.io.sender import Sender
+from millrace.provisioning.core.site_rights import Acl, Operation, Resource, Topic, Wanted
+from millrace.schemas.io.decode import decode
+from millrace.sites.core.simulation import Simulator
 from tests.integration.conftest import Message, RunningSite
 from tests.support import wait_until
 

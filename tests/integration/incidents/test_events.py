@@ -15,14 +15,14 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer, Producer
 
-from millrace.core.event import Event, Kind, make_event
-from millrace.core.layout import Layout
-from millrace.core.provision import EVENTS, PLATFORM, wanted_for_site
-from millrace.edge.errors import UnreachableError
-from millrace.edge.events import deliver
-from millrace.local.airflow_config import BACKEND
-from millrace.local.airflow_connections import write_connections
-from millrace.state.outbox import Outbox
+from millrace.incidents.core.event import Event, Kind, make_event
+from millrace.incidents.io.event_sender import deliver
+from millrace.incidents.io.outbox import Outbox
+from millrace.kafka.io.client_errors import UnreachableError
+from millrace.provisioning.core.site_rights import EVENTS, PLATFORM, wanted_for_site
+from millrace.settings.core.layout import Layout
+from millrace.stack.core.airflow_config import BACKEND
+from millrace.stack.io.airflow.airflow_connections import write_connections
 from tests.integration.conftest import CHECKOUT, RunningSite
 from tests.support import wait_until
 
@@ -91,7 +91,7 @@ def watch(layout: Layout, home: Path, watchers: list[Watcher], *words: str) -> W
     }
     heard = home / f"heard-{len(watchers)}"
     with heard.open("wb") as output, (home / "watcher.log").open("ab") as log:
-        command = [sys.executable, "-m", "tests.integration.event_watcher", *words]
+        command = [sys.executable, "-m", "tests.integration.stands.services.event_watcher", *words]
         process = subprocess.Popen(
             command, cwd=CHECKOUT, env=environment, stdout=output, stderr=log
         )

@@ -8,7 +8,7 @@ import pytest
 from deltalake import QueryBuilder
 
 from tests.integration.conftest import NewDriver, RunningSite
-from tests.integration.ingest_driver import START_TIMEOUT_S
+from tests.integration.stands.lake.ingest_driver import START_TIMEOUT_S
 from tests.support import wait_until
 
 MB = 1 << 20

@@ -11,12 +11,12 @@ from collections.abc import Iterable
 import pytest
 from confluent_kafka import Producer
 
-from millrace.core.columns import Column
-from millrace.core.gateway.identity import Identity
-from millrace.core.refine import RefineSpec
+from millrace.gateway.spool.core.message_identity import Identity
+from millrace.lake.core.columns import Column
+from millrace.lake.core.refine import RefineSpec
 from tests.integration.conftest import NewDriver, RunningSite
-from tests.integration.ingest_driver import START_TIMEOUT_S
-from tests.integration.test_poison import POISON, rows_of
+from tests.integration.ingest.test_poison import POISON, rows_of
+from tests.integration.stands.lake.ingest_driver import START_TIMEOUT_S
 from tests.support import wait_until
 
 # The duplicates, the poison and the kill that every run tests with both readers and writers.

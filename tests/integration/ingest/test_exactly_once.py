@@ -15,14 +15,14 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from deltalake import DeltaTable, QueryBuilder
 
-from millrace.core.columns import Column
-from millrace.core.heartbeat import Phase
-from millrace.core.job import SiteInput
-from millrace.core.refine import RefineSpec
-from millrace.lake.tables import open_table
-from millrace.state.generations import claim
+from millrace.jobs.core.heartbeat import Phase
+from millrace.jobs.core.spec import SiteInput
+from millrace.jobs.io.generations import claim
+from millrace.lake.core.columns import Column
+from millrace.lake.core.refine import RefineSpec
+from millrace.lake.io.tables import open_table
 from tests.integration.conftest import NewDriver, RunningSite
-from tests.integration.ingest_driver import START_TIMEOUT_S, IngestDriver
+from tests.integration.stands.lake.ingest_driver import START_TIMEOUT_S, IngestDriver
 from tests.support import free_ports, wait_until
 
 pytestmark = pytest.mark.engines

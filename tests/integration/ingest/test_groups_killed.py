@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from deltalake import QueryBuilder
 
-from millrace.core.job import SiteInput
-from millrace.lake.tables import open_table
+from millrace.jobs.core.spec import SiteInput
+from millrace.lake.io.tables import open_table
 from tests.integration.conftest import NewDriver, RunningSite
-from tests.integration.ingest_driver import START_TIMEOUT_S, IngestDriver
-from tests.integration.test_exactly_once import NUMBERS, Producing, broker_ends, kill_jvm_now
+from tests.integration.ingest.test_exactly_once import NUMBERS, Producing, broker_ends, kill_jvm_now
+from tests.integration.stands.lake.ingest_driver import START_TIMEOUT_S, IngestDriver
 from tests.support import wait_until
 
 SITES = 5

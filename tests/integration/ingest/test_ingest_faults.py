@@ -21,11 +21,11 @@ from confluent_kafka.admin import (
 )
 from deltalake import DeltaTable
 
-from millrace.core.heartbeat import Phase
-from millrace.core.job import SiteInput
+from millrace.jobs.core.heartbeat import Phase
+from millrace.jobs.core.spec import SiteInput
 from tests.integration.conftest import NewDriver, RunningSite
-from tests.integration.ingest_driver import START_TIMEOUT_S, IngestDriver
-from tests.integration.test_exactly_once import NUMBERS, offsets_in
+from tests.integration.ingest.test_exactly_once import NUMBERS, offsets_in
+from tests.integration.stands.lake.ingest_driver import START_TIMEOUT_S, IngestDriver
 from tests.support import wait_until
 
 

@@ -9,15 +9,12 @@ import psutil
 import pytest
 from deltalake import DeltaTable
 
-from millrace.core.addresses import LOCAL_NAMES
-from millrace.lake.tables import open_table
-from millrace.local.pki import ensure_server_certificate
-from millrace.state.login import read_login
+from millrace.base.addresses import LOCAL_NAMES
+from millrace.lake.io.tables import open_table
+from millrace.secrets.io.pki import ensure_server_certificate
+from millrace.storage.io.bucket_login import read_login
 from tests.integration.conftest import NewDriver, RunningSite
-from tests.integration.faulty_store import Answer, Ask, Fault, FaultyStore, faulty
-from tests.integration.ingest_driver import START_TIMEOUT_S, IngestDriver
-from tests.integration.object_store import RunningStore
-from tests.integration.test_exactly_once import (
+from tests.integration.ingest.test_exactly_once import (
     NUMBERS,
     Producing,
     assert_each_once,
@@ -28,6 +25,9 @@ from tests.integration.test_exactly_once import (
     kill_python,
     table_rows,
 )
+from tests.integration.stands.lake.faulty_store import Answer, Ask, Fault, FaultyStore, faulty
+from tests.integration.stands.lake.ingest_driver import START_TIMEOUT_S, IngestDriver
+from tests.integration.stands.lake.object_store import RunningStore
 from tests.support import wait_until
 
 

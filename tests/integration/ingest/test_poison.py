@@ -14,11 +14,11 @@ from deltalake import DeltaTable, QueryBuilder
 from deltalake.exceptions import TableNotFoundError
 from fastavro import parse_schema, schemaless_writer
 
-from millrace.core.columns import Column
-from millrace.core.condition import OUT_OF_MEMORY
-from millrace.core.refine import RefineSpec
+from millrace.jobs.core.condition import OUT_OF_MEMORY
+from millrace.lake.core.columns import Column
+from millrace.lake.core.refine import RefineSpec
 from tests.integration.conftest import NewDriver, RunningSite
-from tests.integration.ingest_driver import START_TIMEOUT_S, IngestDriver
+from tests.integration.stands.lake.ingest_driver import START_TIMEOUT_S, IngestDriver
 from tests.support import wait_until
 
 pytestmark = pytest.mark.engines

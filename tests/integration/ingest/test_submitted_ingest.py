@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from millrace.core.heartbeat import Phase
-from millrace.core.job import JobSpec
-from millrace.core.remote import arguments, spec_name
-from millrace.state.mailbox import Mailbox
-from millrace.state.objects import objects_at
+from millrace.jobs.core.heartbeat import Phase
+from millrace.jobs.core.remote_jobs import arguments, spec_name
+from millrace.jobs.core.spec import JobSpec
+from millrace.jobs.io.mailbox import Mailbox
+from millrace.storage.io.objects import objects_at
 from tests.integration.conftest import NewDriver, RunningSite
-from tests.integration.ingest_driver import START_TIMEOUT_S
-from tests.integration.object_store import RunningStore
-from tests.integration.spark_submit import submitted
+from tests.integration.stands.lake.ingest_driver import START_TIMEOUT_S
+from tests.integration.stands.lake.object_store import RunningStore
+from tests.integration.stands.lake.spark_submit import submitted
 from tests.support import wait_until
 
 SENT = [(None, str(number).encode()) for number in range(100)]
@@ -46,7 +46,9 @@ def test_a_submitted_job_is_told_and_tells_by_the_bucket_alone(
         beat = box.read_heartbeat()
         return beat.phase if beat else None
 
-    with submitted("ingest", arguments(job), job.engine, tmp_path / "log") as process:
+    with submitted(
+        "spark_jobs/ingest/ingest", arguments(job), job.engine, tmp_path / "log"
+    ) as process:
         wait_until(lambda: phase() == Phase.RUNNING, START_TIMEOUT_S)
         site.produce("app", "submitted", SENT)
         wait_until(lambda: driver.delta.count() == len(SENT), 60)

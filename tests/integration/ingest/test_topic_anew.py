@@ -18,15 +18,15 @@ from confluent_kafka.admin import AdminClient
 from deltalake import DeltaTable, QueryBuilder
 from deltalake.exceptions import TableNotFoundError
 
-from millrace.core.continuity import ContinuityResult, ContinuitySpec
-from millrace.core.gateway.identity import Identity
-from millrace.core.job import plan_ingest
-from millrace.core.replay import ReplayResult, ReplaySpec
-from millrace.lake.tables import ensure_bronze
+from millrace.gateway.spool.core.message_identity import Identity
+from millrace.jobs.core.spec import plan_ingest
+from millrace.lake.io.tables import ensure_bronze
+from millrace.repair.core.replay_spec import ReplayResult, ReplaySpec
+from millrace.repair.core.verify_spec import ContinuityResult, ContinuitySpec
 from tests.integration.conftest import TEMPERATURE, RunningSite
-from tests.integration.ingest_driver import START_TIMEOUT_S, IngestDriver
-from tests.integration.lake import Lake
-from tests.integration.test_exactly_once import NUMBERS
+from tests.integration.ingest.test_exactly_once import NUMBERS
+from tests.integration.stands.lake.ingest_driver import START_TIMEOUT_S, IngestDriver
+from tests.integration.stands.lake.lake import Lake
 from tests.support import wait_until
 
 NAME = "anew"
@@ -98,11 +98,11 @@ class World:
 
     def verify(self) -> ContinuityResult:
         task = self.task(ContinuitySpec, is_refined=True)
-        return self.lake.work("spark_jobs.continuity:verify", task, ContinuityResult)
+        return self.lake.work("spark_jobs.repair.continuity:verify", task, ContinuityResult)
 
     def replay(self, **asked: Any) -> ReplayResult:
         task = self.task(ReplaySpec, refine=self.driver.job.refine, **asked)
-        return self.lake.work("spark_jobs.replay:replay", task, ReplayResult)
+        return self.lake.work("spark_jobs.repair.replay:replay", task, ReplayResult)
 
     def ids(self, topic: str) -> list[str]:
         """Of its incarnations, the oldest first."""

@@ -8,12 +8,12 @@ from datetime import UTC, datetime
 import pytest
 from confluent_kafka import Message, Producer
 
-from millrace.core.heartbeat import PartitionLag, Phase
-from millrace.core.lag import Throughput
-from millrace.state.checkpoint import Checkpoint
-from spark_jobs.broker import Broker
-from spark_jobs.pulse import Pulse
-from spark_jobs.watch import SiteWatch
+from millrace.ingest.core.lag import Throughput
+from millrace.ingest.io.checkpoint import Checkpoint
+from millrace.jobs.core.heartbeat import PartitionLag, Phase
+from spark_jobs.ingest.heartbeat_writer import Pulse
+from spark_jobs.ingest.query_watch import SiteWatch
+from spark_jobs.kafka.broker_view import Broker
 from tests.integration.conftest import NewDriver, RunningSite
 from tests.support import wait_until
 

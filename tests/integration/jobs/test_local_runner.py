@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from millrace.core.job import JobState
-from millrace.local.identity import ensure_stack_marks
-from millrace.local.processes import end_marked
-from millrace.local.supervisor import SupervisorUnreachableError
-from tests.integration.runner_places import PIPELINE, LocalPlace
+from millrace.jobs.core.spec import JobState
+from millrace.processes.io.process_table import end_marked
+from millrace.processes.io.stack_identity import ensure_stack_marks
+from millrace.processes.io.supervisor import SupervisorUnreachableError
+from tests.integration.stands.services.runner_places import PIPELINE, LocalPlace
 from tests.support import wait_until
 
 

@@ -10,20 +10,25 @@ from pathlib import Path
 
 import pytest
 
-from millrace.core.errors import RunnerRefusedError, RunnerUnreachableError
-from millrace.core.heartbeat import Heartbeat, Phase, SiteBeat
-from millrace.core.job import JobSpec, JobState
-from millrace.core.remote import arguments, names_of
-from millrace.core.remote_settings import Remotes
-from millrace.core.spark_application import API_VERSION, GENERATION_LABEL, selector
-from millrace.remote.kube_api import open_api
-from millrace.state.mailbox import Mailbox
-from millrace.state.objects import Objects, objects_at
-from millrace.state.spec_file import read_spec
-from millrace.tasks.retirement import jobs_reading
-from tests.integration.https_service import Answer, Asked
-from tests.integration.object_store import RunningStore
-from tests.integration.runner_places import PIPELINE, RemotePlace, emr_serverless, kubernetes
+from millrace.base.errors import RunnerRefusedError, RunnerUnreachableError
+from millrace.jobs.core.heartbeat import Heartbeat, Phase, SiteBeat
+from millrace.jobs.core.remote_jobs import arguments, names_of
+from millrace.jobs.core.spark_application import API_VERSION, GENERATION_LABEL, selector
+from millrace.jobs.core.spec import JobSpec, JobState
+from millrace.jobs.io.mailbox import Mailbox
+from millrace.jobs.io.runners.kube_api import open_api
+from millrace.jobs.io.spec_file import read_spec
+from millrace.settings.core.remotes import Remotes
+from millrace.site_changes.io.retirement import jobs_reading
+from millrace.storage.io.objects import Objects, objects_at
+from tests.integration.stands.lake.object_store import RunningStore
+from tests.integration.stands.services.https_service import Answer, Asked
+from tests.integration.stands.services.runner_places import (
+    PIPELINE,
+    RemotePlace,
+    emr_serverless,
+    kubernetes,
+)
 
 PLACES = {"emr-serverless": emr_serverless, "kubernetes": kubernetes}
 

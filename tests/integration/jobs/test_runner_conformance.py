@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from millrace.core.errors import TransientError
-from millrace.core.job import JobState
-from millrace.state import generations
-from tests.integration.object_store import RunningStore
-from tests.integration.runner_places import (
+from millrace.base.errors import TransientError
+from millrace.jobs.core.spec import JobState
+from millrace.jobs.io import generations
+from tests.integration.stands.lake.object_store import RunningStore
+from tests.integration.stands.services.runner_places import (
     PIPELINE,
     LocalPlace,
     Place,

@@ -8,8 +8,8 @@ from pathlib import Path
 import psutil
 from confluent_kafka.admin import AdminClient, ConfigResource
 
-from millrace.core.layout import Layout
-from millrace.local.broker import prepare_broker
+from millrace.settings.core.layout import Layout
+from millrace.stack.io.brokers.local_broker import prepare_broker
 
 USERS = ("ingest", "app", "simulator", "gateway", "registrar")
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer, KafkaError, Producer
 
-from millrace.core.kafka_client import as_properties, java_settings
-from millrace.core.provision import wanted_for_site
+from millrace.kafka.core.kafka_client import as_properties, java_settings
+from millrace.provisioning.core.site_rights import wanted_for_site
 from tests.integration.conftest import TEMPERATURE
 
 

@@ -15,7 +15,7 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 
 from tests.integration.conftest import CHECKOUT, RunningSite
-from tests.integration.held_worker import WINDOWS
+from tests.integration.stands.services.held_worker import WINDOWS
 from tests.support import wait_until
 
 SENSORS, PARTITIONS = 12, 6
@@ -45,7 +45,7 @@ class Group:
     def add_held(self, window: str) -> subprocess.Popen[bytes]:
         """A worker that is in the window when this returns."""
         mark = self.folder / "mark"
-        held = self._start("-m", "tests.integration.held_worker", window, mark)
+        held = self._start("-m", "tests.integration.stands.services.held_worker", window, mark)
         wait_until(mark.exists, TIMEOUT_S, f"held {window} its transaction")
         return held
 

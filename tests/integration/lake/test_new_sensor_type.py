@@ -10,15 +10,15 @@ import pytest
 from deltalake import DeltaTable, QueryBuilder
 from deltalake.exceptions import TableNotFoundError
 
-from millrace.core.layout import Layout
-from millrace.core.registration import Kind, Sensor, SensorType
-from millrace.core.registration_change import plan_registration
-from millrace.edge.avro import Schemas
-from millrace.edge.registrar import Registrar
-from millrace.specs.loader import load_pipelines
-from millrace.specs.refining import load_refine
+from millrace.devices.core.registration import Kind, Sensor, SensorType
+from millrace.devices.core.registration_change import plan_registration
+from millrace.devices.io.registrar import Registrar
+from millrace.pipelines.io.loader import load_pipelines
+from millrace.pipelines.io.refining import load_refine
+from millrace.schemas.io.avro import Schemas
+from millrace.settings.core.layout import Layout
 from tests.integration.conftest import CHECKOUT, NewDriver, RunningSite
-from tests.integration.ingest_driver import START_TIMEOUT_S
+from tests.integration.stands.lake.ingest_driver import START_TIMEOUT_S
 from tests.support import wait_until
 
 SCHEMA = """{"type": "record", "name": "Humidity", "fields": [

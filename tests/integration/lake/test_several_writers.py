@@ -14,11 +14,11 @@ from arro3.core import Array, DataType, Table
 from deltalake import DeltaTable, Field, QueryBuilder, Schema, write_deltalake
 from deltalake.schema import PrimitiveType
 
-from millrace.core.engine import EngineSpec
-from millrace.core.store import Bucket
-from millrace.lake.access import storage_options
-from tests.integration.log_store_race import CHECKOUT
-from tests.integration.object_store import RunningStore
+from millrace.settings.core.engine import EngineSpec
+from millrace.storage.core.bucket import Bucket
+from millrace.storage.io.table_access import storage_options
+from tests.integration.stands.lake.log_store_race import CHECKOUT
+from tests.integration.stands.lake.object_store import RunningStore
 
 WRITERS = ("red", "green", "blue")
 OPTIMIZER = "optimizer"
@@ -73,7 +73,7 @@ def driver(engine: Path, table: str, name: str, count: int) -> Iterator[subproce
     words = (str(engine), table, name, str(count))
     with (engine.parent / f"{name}.log").open("w") as log:
         process = subprocess.Popen(
-            [python, "-m", "tests.integration.append_driver", *words],
+            [python, "-m", "tests.integration.stands.lake.append_driver", *words],
             cwd=CHECKOUT,
             # The quick compiler alone: these live too short to earn the other's work.
             env={**os.environ, "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1"},

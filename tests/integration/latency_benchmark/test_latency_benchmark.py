@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from millrace.core.race import Race
-from millrace.local.race import race_layout, run_race
+from millrace.latency_benchmark.core import Race
+from millrace.latency_benchmark.io.benchmark_run import race_layout, run_race
 from tests.integration.conftest import CHECKOUT
 from tests.support import free_ports
 

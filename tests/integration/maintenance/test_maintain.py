@@ -12,19 +12,19 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable, QueryBuilder
 
-from millrace.core import bronze
-from millrace.core.engine import EngineSpec, Tables
-from millrace.core.maintenance.plan import Action, TablePlan, Vacuum, plan_table
-from millrace.core.maintenance.settings import MaintenanceSettings
-from millrace.core.maintenance.task import MaintainResult, MaintainSpec
-from millrace.lake.follow import read_new_rows
-from millrace.lake.table_log import read_log
-from millrace.lake.tables import ensure_bronze
-from millrace.state.objects import FolderObjects
+from millrace.lake.core import bronze
+from millrace.lake.io.follow import read_new_rows
+from millrace.lake.io.tables import ensure_bronze
+from millrace.maintenance.core.maintenance_plan import Action, TablePlan, Vacuum, plan_table
+from millrace.maintenance.core.maintenance_settings import MaintenanceSettings
+from millrace.maintenance.core.maintenance_task import MaintainResult, MaintainSpec
+from millrace.maintenance.io.table_log import read_log
+from millrace.settings.core.engine import EngineSpec, Tables
+from millrace.storage.io.objects import FolderObjects
 from tests.integration.conftest import CHECKOUT
-from tests.integration.lake import Lake
+from tests.integration.stands.lake.lake import Lake
 
-MAINTAIN = "spark_jobs.maintain:maintain"
+MAINTAIN = "spark_jobs.maintenance.maintain:maintain"
 TODAY = datetime.now(UTC).date()
 CLOSED = TODAY - timedelta(days=2)
 LONG_AGO = TODAY - timedelta(days=40)
@@ -110,7 +110,13 @@ def rows(
 def writing(table: Path, day: date) -> Iterator[Callable[[], int]]:
     """A process that appends all the while; called, it says what it has written since."""
     python = CHECKOUT / ".venv-lake" / "bin" / "python"
-    arguments = ["-m", "tests.integration.maintain_writer", table, day.isoformat(), *JARS]
+    arguments = [
+        "-m",
+        "tests.integration.stands.lake.maintain_writer",
+        table,
+        day.isoformat(),
+        *JARS,
+    ]
     with (table.parent / "writer.log").open("wb") as log:
         process = subprocess.Popen(
             [str(one) for one in (python, *arguments)],

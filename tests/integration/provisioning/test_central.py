@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from millrace.core.central import Central
-from millrace.core.central_rights import wanted_at_central
-from millrace.core.provision import Topic, Wanted
-from millrace.core.relay import RelaySpec
-from millrace.core.relay_rights import wanted_at_site
-from millrace.edge.central import role_settings
-from millrace.edge.errors import RefusedError
-from millrace.edge.provision import provision_site
+from millrace.kafka.io.client_errors import RefusedError
+from millrace.provisioning.core.site_rights import Topic, Wanted
+from millrace.provisioning.io.central_admin import role_settings
+from millrace.provisioning.io.provisioner import provision_site
+from millrace.relay.core.central_rights import wanted_at_central
+from millrace.relay.core.relay_rights import wanted_at_site
+from millrace.relay.core.spec import RelaySpec
+from millrace.sites.core.central import Central
 from tests.integration.conftest import TEMPERATURE
-from tests.integration.relays import RelayBed
+from tests.integration.stands.edge.relays import RelayBed
 
 ARN = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:ingest"
 

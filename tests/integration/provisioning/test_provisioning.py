@@ -6,9 +6,14 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from millrace.core.provision import FewerPartitionsError, Topic, Wanted, wanted_for_site
-from millrace.edge.errors import RefusedError, UnreachableError
-from millrace.edge.provision import provision_site
+from millrace.kafka.io.client_errors import RefusedError, UnreachableError
+from millrace.provisioning.core.site_rights import (
+    FewerPartitionsError,
+    Topic,
+    Wanted,
+    wanted_for_site,
+)
+from millrace.provisioning.io.provisioner import provision_site
 from tests.integration.conftest import TEMPERATURE
 
 

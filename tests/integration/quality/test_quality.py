@@ -13,9 +13,9 @@ import yaml
 from arro3.core import Array, DataType, Table
 from deltalake import write_deltalake
 
-from millrace.core.layout import Layout
-from millrace.core.store import Bucket
-from millrace.lake.access import storage_options
+from millrace.settings.core.layout import Layout
+from millrace.storage.core.bucket import Bucket
+from millrace.storage.io.table_access import storage_options
 from tests.integration.conftest import CHECKOUT
 
 PIPELINE = {

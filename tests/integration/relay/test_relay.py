@@ -14,21 +14,21 @@ import pytest
 from confluent_kafka import KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from millrace.core.coordinates import Part
-from millrace.core.provision import Topic, Wanted
-from millrace.core.relay import RelaySpec
-from millrace.core.relay_plan import Cause
-from millrace.core.relay_positions import Mark
-from millrace.core.site import SiteSpec
-from millrace.edge.header_bytes import produce
-from millrace.edge.relay.door import Door
-from millrace.edge.relay.loss import accept_loss
-from millrace.edge.relay.positions import read_positions
-from millrace.edge.relay.run import Relay
-from millrace.edge.relay.target import Target
+from millrace.kafka.core.coordinates import Part
+from millrace.kafka.io.header_bytes import produce
+from millrace.provisioning.core.site_rights import Topic, Wanted
+from millrace.relay.core.positions import Mark
+from millrace.relay.core.relay_plan import Cause
+from millrace.relay.core.spec import RelaySpec
+from millrace.relay.io.cluster_login import Door
+from millrace.relay.io.loss import accept_loss
+from millrace.relay.io.read_positions import read_positions
+from millrace.relay.io.relay_run import Relay
+from millrace.relay.io.target import Target
+from millrace.sites.core.spec import SiteSpec
 from tests.integration.conftest import RunningSite
-from tests.integration.relay_child import STEPS
-from tests.integration.relays import Load, Record, RelayBed, read_all
+from tests.integration.stands.edge.relay_child import STEPS
+from tests.integration.stands.edge.relays import Load, Record, RelayBed, read_all
 from tests.support import free_ports, wait_until
 
 NewBed = Callable[..., RelayBed]

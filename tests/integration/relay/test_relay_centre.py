@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from millrace.core.relay import RelaySpec
-from millrace.local.rebalance import Rebalance
-from tests.integration.clusters import RunningCluster
+from millrace.relay.core.spec import RelaySpec
+from millrace.stack.io.brokers.move_partitions import Rebalance
 from tests.integration.conftest import RunningSite
-from tests.integration.relays import Load, RelayBed
+from tests.integration.stands.edge.clusters import RunningCluster
+from tests.integration.stands.edge.relays import Load, RelayBed
 from tests.support import wait_until
 
 NewBed = Callable[[str], RelayBed]

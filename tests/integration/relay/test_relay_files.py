@@ -11,24 +11,19 @@ from threading import Event
 
 import pytest
 
-from millrace.core.coordinates import Part
-from millrace.core.errors import MillraceError
-from millrace.core.event import read_event
-from millrace.core.layout import Layout
-from millrace.core.provision import SITE_USERS
-from millrace.core.relay_beat import RelayBeat
-from millrace.local.relay import (
-    RelayPlan,
-    go_on_behind,
-    provision_relay,
-    run_relay,
-)
-from millrace.local.secrets import ensure_user
-from millrace.state.outbox import Outbox
-from millrace.state.relay_beats import read_relay_beat
+from millrace.base.errors import MillraceError
+from millrace.incidents.core.event import read_event
+from millrace.incidents.io.outbox import Outbox
+from millrace.kafka.core.coordinates import Part
+from millrace.provisioning.core.site_rights import SITE_USERS
+from millrace.relay.core.beat import RelayBeat
+from millrace.relay.io.beat_files import read_relay_beat
+from millrace.relay.io.local_relay import RelayPlan, go_on_behind, provision_relay, run_relay
+from millrace.secrets.io.passwords import ensure_user
+from millrace.settings.core.layout import Layout
 from tests.integration.conftest import RunningSite
-from tests.integration.relays import read_all
-from tests.integration.test_relay import delete_before, fill
+from tests.integration.relay.test_relay import delete_before, fill
+from tests.integration.stands.edge.relays import read_all
 from tests.support import wait_until
 
 NAME = "by-file"

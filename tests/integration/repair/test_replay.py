@@ -16,21 +16,21 @@ from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from deltalake import DeltaTable
 
-from millrace.core.alarms import Alarm, Kind
-from millrace.core.columns import Column
-from millrace.core.continuity import ContinuityResult, ContinuitySpec
-from millrace.core.job import plan_ingest
-from millrace.core.ranges import Range
-from millrace.core.refine import RefineSpec
-from millrace.core.replay import Asked, ReplayResult, ReplaySpec
-from millrace.lake.follow import read_new_rows
-from millrace.lake.tables import ensure_bronze
+from millrace.base.ranges import Range
+from millrace.jobs.core.spec import plan_ingest
+from millrace.lake.core.columns import Column
+from millrace.lake.core.refine import RefineSpec
+from millrace.lake.io.follow import read_new_rows
+from millrace.lake.io.tables import ensure_bronze
+from millrace.repair.core.alarms import Alarm, Kind
+from millrace.repair.core.replay_spec import Asked, ReplayResult, ReplaySpec
+from millrace.repair.core.verify_spec import ContinuityResult, ContinuitySpec
 from tests.integration.conftest import TEMPERATURE, RunningSite
-from tests.integration.ingest_driver import START_TIMEOUT_S, IngestDriver
-from tests.integration.lake import Lake
+from tests.integration.stands.lake.ingest_driver import START_TIMEOUT_S, IngestDriver
+from tests.integration.stands.lake.lake import Lake
 from tests.support import wait_until
 
-REPLAY, VERIFY = "spark_jobs.replay:replay", "spark_jobs.continuity:verify"
+REPLAY, VERIFY = "spark_jobs.repair.replay:replay", "spark_jobs.repair.continuity:verify"
 TOPIC = "replayed"
 V = Column(name="v", type="bigint", path=("v",), required=True)
 
@@ -149,7 +149,7 @@ def one(first: int, last: int) -> tuple[Range, ...]:
 
 
 def test_records_are_those_that_sparks_own_source_gives(world: World) -> None:
-    world.lake.begin("tests.integration.kafka_readers:compare", world.task())
+    world.lake.begin("tests.integration.stands.edge.kafka_readers:compare", world.task())
     found = world.lake.answer()
     assert found["rows"] == [40, 40, 16, 0, 74, 0]
     assert (found["only_ours"], found["only_sparks"]) == (0, 0)

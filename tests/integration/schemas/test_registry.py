@@ -19,10 +19,8 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
-from millrace.cli.main import app
-from millrace.cli.schemas import load_schemas
-from millrace.core.layout import Layout
-from millrace.core.registry import (
+from millrace.cli import app
+from millrace.schemas.core.registry import (
     IncompatibleError,
     OutOfStepError,
     Registry,
@@ -30,12 +28,14 @@ from millrace.core.registry import (
     RegistryUnreachableError,
     User,
 )
-from millrace.edge.avro import Schemas
-from millrace.edge.decode import decode
-from millrace.edge.registry import RegistryClient, publish
-from millrace.local.registry import fill, is_open, open_client, prepare_registry
-from millrace.settings import HOME_VARIABLE
-from millrace.specs.schemas import load_schema_files
+from millrace.schemas.io.avro import Schemas
+from millrace.schemas.io.decode import decode
+from millrace.schemas.io.known_schemas import load_schemas
+from millrace.schemas.io.local_registry import fill, is_open, open_client, prepare_registry
+from millrace.schemas.io.registry_client import RegistryClient, publish
+from millrace.schemas.io.schema_files import load_schema_files
+from millrace.settings.core.layout import Layout
+from millrace.settings.io.environment import HOME_VARIABLE
 from tests.callers import answers_of, by_https, enter, expected
 from tests.integration.conftest import CHECKOUT
 from tests.support import free_ports, start, wait_until

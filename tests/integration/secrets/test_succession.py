@@ -10,11 +10,11 @@ import pytest
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
-from millrace.core.layout import Layout
-from millrace.core.provision import wanted_for_site
-from millrace.core.site import LocalBroker, SiteSpec
-from millrace.local.broker import prepare_broker
-from millrace.local.succession import Place, begin, end, switch
+from millrace.provisioning.core.site_rights import wanted_for_site
+from millrace.secrets.io.succession import Place, begin, end, switch
+from millrace.settings.core.layout import Layout
+from millrace.sites.core.spec import LocalBroker, SiteSpec
+from millrace.stack.io.brokers.local_broker import prepare_broker
 from tests.callers import administers
 from tests.integration.conftest import CHECKOUT, TEMPERATURE, RunningSite
 from tests.support import free_ports

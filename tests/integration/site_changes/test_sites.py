@@ -12,21 +12,21 @@ import pytest
 from confluent_kafka import Consumer, KafkaError, Producer
 from deltalake import DeltaTable
 
-from millrace.core.heartbeat import Heartbeat, Phase, SiteBeat
-from millrace.core.layout import Layout
-from millrace.core.provision import SITE_USERS, Actual, Topic, Wanted
-from millrace.core.site import ClientSettings
-from millrace.core.site_wish import Action, Wish
-from millrace.edge.errors import RefusedError, UnreachableError
-from millrace.edge.sender import Sender
-from millrace.local.provision import admin_of
-from millrace.local.secrets import known_users, read_user
-from millrace.state.mailbox import Mailbox
-from millrace.state.properties import read_properties
-from millrace.tasks import retirement
-from millrace.tasks.sites import carry_out, plan_change
+from millrace.jobs.core.heartbeat import Heartbeat, Phase, SiteBeat
+from millrace.jobs.io.mailbox import Mailbox
+from millrace.kafka.io.client_errors import RefusedError, UnreachableError
+from millrace.kafka.io.sender import Sender
+from millrace.provisioning.core.site_rights import SITE_USERS, Actual, Topic, Wanted
+from millrace.provisioning.io.site_admin import admin_of
+from millrace.secrets.io.passwords import known_users, read_user
+from millrace.settings.core.layout import Layout
+from millrace.site_changes.core.site_request import Action, Wish
+from millrace.site_changes.io import retirement
+from millrace.site_changes.io.change_run import carry_out, plan_change
+from millrace.sites.core.spec import ClientSettings
+from millrace.storage.io.properties import read_properties
 from tests.integration.conftest import NewDriver, RunningSite
-from tests.integration.ingest_driver import START_TIMEOUT_S
+from tests.integration.stands.lake.ingest_driver import START_TIMEOUT_S
 from tests.support import wait_until
 
 SITE = "plant-t"

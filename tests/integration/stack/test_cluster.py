@@ -15,10 +15,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from millrace.core.cluster import PORTS_NEEDED, Cluster, page_ports
-from millrace.local.cluster import is_ready, prepare_cluster
+from millrace.settings.core.spark_cluster import PORTS_NEEDED, Cluster, page_ports
+from millrace.stack.io.local_cluster import is_ready, prepare_cluster
 from tests.integration.conftest import START_TIMEOUT_S, NewDriver, RunningSite
-from tests.integration.test_exactly_once import (
+from tests.integration.ingest.test_exactly_once import (
     NUMBERS,
     Producing,
     assert_each_once,

@@ -6,13 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from millrace.core.addresses import LOCAL_NAMES
-from millrace.core.store import Bucket, java_options, spark_settings
-from millrace.local.pki import ensure_server_certificate
-from millrace.state.objects import objects_at
-from tests.integration.faulty_store import Fault, faulty, lose_answer, refuse_as_conflict
-from tests.integration.log_store_race import Outcome, Race, compile_racer, lost_commits
-from tests.integration.object_store import RunningStore
+from millrace.base.addresses import LOCAL_NAMES
+from millrace.secrets.io.pki import ensure_server_certificate
+from millrace.storage.core.bucket import Bucket, java_options, spark_settings
+from millrace.storage.io.objects import objects_at
+from tests.integration.stands.lake.faulty_store import (
+    Fault,
+    faulty,
+    lose_answer,
+    refuse_as_conflict,
+)
+from tests.integration.stands.lake.log_store_race import Outcome, Race, compile_racer, lost_commits
+from tests.integration.stands.lake.object_store import RunningStore
 
 LOCAL = "fs.file.impl=millrace.fs.LocalFs\nfs.AbstractFileSystem.file.impl=millrace.fs.LocalContext"
 

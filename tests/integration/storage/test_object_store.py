@@ -15,13 +15,13 @@ from botocore import UNSIGNED
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from millrace.core.addresses import LOCAL_NAMES
-from millrace.lake.tables import ensure_bronze, open_table
-from millrace.local.object_store import UnsafeStoreError, check_bucket
-from millrace.local.pki import ensure_server_certificate
-from millrace.state import generations
-from millrace.state.buckets import client
-from millrace.state.objects import objects_at
+from millrace.base.addresses import LOCAL_NAMES
+from millrace.jobs.io import generations
+from millrace.lake.io.tables import ensure_bronze, open_table
+from millrace.secrets.io.pki import ensure_server_certificate
+from millrace.stack.io.object_store import UnsafeStoreError, check_bucket
+from millrace.storage.io.buckets import client
+from millrace.storage.io.objects import objects_at
 from tests.callers import (
     HTTP,
     IN,
@@ -35,7 +35,7 @@ from tests.callers import (
     is_served_in_plain_text,
     status_by_https,
 )
-from tests.integration.faulty_store import (
+from tests.integration.stands.lake.faulty_store import (
     Answer,
     Ask,
     Fault,
@@ -44,7 +44,7 @@ from tests.integration.faulty_store import (
     lose_answer,
     refuse_as_conflict,
 )
-from tests.integration.object_store import RunningStore
+from tests.integration.stands.lake.object_store import RunningStore
 
 
 @pytest.fixture

@@ -8,11 +8,17 @@ from pathlib import Path
 import pytest
 from confluent_kafka import KafkaError, Producer
 
-from millrace.core.layout import Layout
-from millrace.core.site import ClientSettings
-from millrace.edge.errors import RefusedError, SiteError, UnreachableError, Watch, watched
-from millrace.local.certificates import Role
-from millrace.local.pki import ensure_authority, ensure_certificate
+from millrace.kafka.io.client_errors import (
+    RefusedError,
+    SiteError,
+    UnreachableError,
+    Watch,
+    watched,
+)
+from millrace.secrets.core.certificates import Role
+from millrace.secrets.io.pki import ensure_authority, ensure_certificate
+from millrace.settings.core.layout import Layout
+from millrace.sites.core.spec import ClientSettings
 
 
 def refusal(site, settings: ClientSettings, topic: str = "temperature-data") -> SiteError:

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from millrace.core.emr_serverless import task_request
-from millrace.core.engine import EngineSpec, Tables
-from millrace.core.quality.task import QualityResult, QualitySpec
-from millrace.core.remote_settings import EmrServerlessSettings
-from millrace.state.task_folder import fetch, send
+from millrace.jobs.core.emr_runs import task_request
+from millrace.quality.core.quality_task import QualityResult, QualitySpec
+from millrace.settings.core.engine import EngineSpec, Tables
+from millrace.settings.core.remotes import EmrServerlessSettings
+from millrace.tasks.io.task_folder import fetch, send
 from tests.integration.conftest import CHECKOUT
-from tests.integration.object_store import RunningStore
-from tests.integration.spark_submit import submitted
-from tests.integration.test_quality import SUITE, append
+from tests.integration.quality.test_quality import SUITE, append
+from tests.integration.stands.lake.object_store import RunningStore
+from tests.integration.stands.lake.spark_submit import submitted
 
 SETTINGS = EmrServerlessSettings(
     application="00abc", role="arn:aws:iam::123456789012:role/quality", home=CHECKOUT
@@ -48,9 +48,11 @@ def test_a_submitted_check_judges_rows_of_the_bucket_and_its_page_comes_back(
     )
     task.spec_file.write_text(task.model_dump_json())
     send(task, place, bucket)
-    request = task_request(task, "spark_jobs.quality", place, SETTINGS, bucket)
+    request = task_request(task, "spark_jobs.quality.quality", place, SETTINGS, bucket)
     arguments = request["jobDriver"]["sparkSubmit"]["entryPointArguments"]
-    with submitted("quality", arguments, task.engine, tmp_path / "log") as process:
+    with submitted(
+        "spark_jobs/quality/quality", arguments, task.engine, tmp_path / "log"
+    ) as process:
         code = process.wait(500)
     assert code == 0, (tmp_path / "log").read_text()[-4000:]
     fetch(task, place, bucket)

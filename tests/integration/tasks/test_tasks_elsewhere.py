@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from millrace.core.engine import EngineSpec
-from millrace.core.model import Frozen
-from millrace.core.task import TaskSpec
-from millrace.remote import tasks
-from millrace.tasks.run import TaskFailedError, new_task_folder, run_task
-from tests.integration.object_store import RunningStore
-from tests.integration.runner_places import RemotePlace, emr_serverless
+from millrace.base.model import Frozen
+from millrace.jobs.core.task_spec import TaskSpec
+from millrace.settings.core.engine import EngineSpec
+from millrace.tasks.io import emr_tasks
+from millrace.tasks.io.run import TaskFailedError, new_task_folder, run_task
+from tests.integration.stands.lake.object_store import RunningStore
+from tests.integration.stands.services.runner_places import RemotePlace, emr_serverless
 from tests.support import wait_until
 
 PROLOGUE = """\
 import pathlib, sys
-from millrace.core.task import TaskSpec
-from millrace.state.task_folder import brought_here
+from millrace.jobs.core.task_spec import TaskSpec
+from millrace.tasks.io.task_folder import brought_here
 with brought_here(sys.argv[1:]) as text:
     task = TaskSpec.model_validate_json(text)
 """
@@ -50,7 +50,7 @@ class StopError(Exception):
 def place(
     tmp_path: Path, store: RunningStore, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[RemotePlace]:
-    monkeypatch.setattr(tasks, "POLL_S", 0.05)
+    monkeypatch.setattr(emr_tasks, "POLL_S", 0.05)
     with emr_serverless(tmp_path, store).running() as place:
         yield place
 

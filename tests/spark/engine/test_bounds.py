@@ -8,8 +8,8 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
-from millrace.core.twins import MOST_SENDERS, pairs_of
-from spark_jobs.twins import TWIN, Twins
+from millrace.ingest.core.duplicates import MOST_SENDERS, pairs_of
+from spark_jobs.refine.duplicate_rows import TWIN, Twins
 
 
 def test_a_batch_of_a_hundred_thousand_senders_leaves_a_bounded_memory(spark: SparkSession) -> None:

@@ -14,8 +14,8 @@ from delta.tables import DeltaTable
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_jobs.append import Batch, Output, Written, write
-from spark_jobs.refined_tables import ensure_refined_tables
+from spark_jobs.engine.append import Batch, Output, Written, write
+from spark_jobs.refine.refined_tables import ensure_refined_tables
 from tests.spark.fake_stream import STRICT, FakeStream
 
 COLUMNS = ("i", "s", "day")

@@ -10,8 +10,8 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from spark_jobs.append import Batch, Output, append_once, holds, write
-from spark_jobs.java import jvm
+from spark_jobs.engine.append import Batch, Output, append_once, holds, write
+from spark_jobs.engine.java import jvm
 
 COLUMNS = ("n", "day")
 

@@ -13,9 +13,9 @@ _DAYS, _ROWS = 10, 100_000
 _SCRIPT = """
 import sys
 from pathlib import Path
-from millrace.core.engine import EngineSpec
-from spark_jobs.append import Batch, Output, write
-from spark_jobs.session import build_session
+from millrace.settings.core.engine import EngineSpec
+from spark_jobs.engine.append import Batch, Output, write
+from spark_jobs.engine.session import build_session
 folder, days, rows, *jars = sys.argv[1:]
 spark = build_session("small", EngineSpec(memory="512m", class_path=tuple(map(Path, jars))))
 noise = spark.range(0, int(rows), 1, 1).selectExpr(
@@ -45,7 +45,7 @@ def test_late_rows_of_many_days_fit_into_a_small_heap(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        cwd=Path(__file__).parents[2],
+        cwd=Path(__file__).parents[3],
     )
     lines = [line for line in done.stdout.splitlines() if line.startswith("rows")]
     # A day's rows stay in one file.

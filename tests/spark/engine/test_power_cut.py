@@ -10,7 +10,7 @@ from pathlib import Path
 from delta.tables import DeltaTable
 from pyspark.sql import SparkSession
 
-from spark_jobs.java import jvm
+from spark_jobs.engine.java import jvm
 from tests.power_cut import SYNC, WRITE, Step, Steps, named_by
 from tests.spark.fake_stream import FakeStream
 

@@ -8,8 +8,8 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
-from millrace.core.engine import EngineSpec, class_archive
-from spark_jobs.session import Work, session_settings
+from millrace.settings.core.engine import EngineSpec, class_archive
+from spark_jobs.engine.session import Work, session_settings
 from tests.spark.conftest import JARS
 
 ENGINE = EngineSpec(memory="1g", class_path=())

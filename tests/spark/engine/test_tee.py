@@ -9,7 +9,7 @@ import pytest
 from pyarrow.parquet import ParquetFile
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_jobs.append import Batch, Output, append_once, write
+from spark_jobs.engine.append import Batch, Output, append_once, write
 
 COLUMNS = {
     "s": "string",

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from spark_jobs.append import Batch, Output, append_once, write
+from spark_jobs.engine.append import Batch, Output, append_once, write
 
 _EARLIEST, _LATEST = datetime(1, 1, 2), datetime(9999, 12, 30)  # noqa: DTZ001 - made UTC below
 _SIMPLE: dict[str, st.SearchStrategy[Any]] = {

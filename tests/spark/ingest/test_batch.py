@@ -12,19 +12,19 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from millrace.core.columns import Column
-from millrace.core.engine import Tables
-from millrace.core.incarnations import Histories, beginning
-from millrace.core.refine import RefineSpec, Rule
-from millrace.state.checkpoint import Checkpoint
-from millrace.state.objects import FolderObjects
-from millrace.state.twin_files import TwinFiles, TwinMemory
-from spark_jobs import site_batch
-from spark_jobs.append import Batch, Written, append_by_delta
-from spark_jobs.refined_tables import ensure_refined_tables
-from spark_jobs.sink import BatchSink, Fence
+from millrace.ingest.io.checkpoint import Checkpoint
+from millrace.ingest.io.duplicate_files import TwinFiles, TwinMemory
+from millrace.kafka.core.incarnations import Histories, beginning
+from millrace.lake.core.columns import Column
+from millrace.lake.core.refine import RefineSpec, Rule
+from millrace.settings.core.engine import Tables
+from millrace.storage.io.objects import FolderObjects
+from spark_jobs.engine.append import Batch, Written, append_by_delta
+from spark_jobs.ingest import site_batch
+from spark_jobs.ingest.sink import BatchSink, Fence
+from spark_jobs.refine.refined_tables import ensure_refined_tables
 from tests.spark.fake_stream import KeptTopics
-from tests.spark.test_sink import RECORDS, make_empty
+from tests.spark.ingest.test_sink import RECORDS, make_empty
 
 NOON = datetime(2026, 11, 18, 12, tzinfo=UTC)
 COLUMNS = (Column(name="value", type="double", path=("value",), required=True),)

@@ -10,11 +10,11 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
-from millrace.core.backfill import BackfillSpec
-from millrace.core.continuity import EPOCH, PRODUCER, SEQUENCE
-from spark_jobs.append import Batch, Written
-from spark_jobs.backfill import backfill
-from spark_jobs.producers import look_at_producers
+from millrace.repair.core.backfill_spec import BackfillSpec
+from millrace.repair.core.verify_spec import EPOCH, PRODUCER, SEQUENCE
+from spark_jobs.engine.append import Batch, Written
+from spark_jobs.repair.backfill import backfill
+from spark_jobs.repair.producers import look_at_producers
 from tests.spark.fake_stream import ENGINE, LENIENT, FakeStream, Headers
 
 

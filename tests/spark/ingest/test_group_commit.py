@@ -1,4 +1,6 @@
-"""Batches of several sites in one version of a table; tests/spark/test_groups.py has the laws."""
+"""Batches of several sites in one version of a table; tests/spark/ingest/test_groups.py has the
+laws.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,9 @@ from delta.exceptions.captured import ConcurrentTransactionException, MetadataCh
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from spark_jobs.append import Batch, Output, Written, holds, write
-from spark_jobs.java import jvm
-from tests.spark.test_batch import WHOLE, CrashError, make_tables, sink_of, ten_records
+from spark_jobs.engine.append import Batch, Output, Written, holds, write
+from spark_jobs.engine.java import jvm
+from tests.spark.ingest.test_batch import WHOLE, CrashError, make_tables, sink_of, ten_records
 
 COLUMNS = ("n", "day")
 Made = Callable[[int], Written]

@@ -1,7 +1,7 @@
 """Batches of several writers in one commit: laws of jvm/src/millrace/delta/Groups.java, on a list.
 
 What a table and its commits are is of this page, and so is when the thread that commits runs;
-tests/spark/test_group_commit.py holds the same on real tables.
+tests/spark/ingest/test_group_commit.py holds the same on real tables.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from spark_jobs.java import jvm
+from spark_jobs.engine.java import jvm
 
 GROUPS = "millrace.delta.Groups"
 AWAY = "the store is away"

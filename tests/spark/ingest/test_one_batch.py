@@ -1,5 +1,5 @@
-"""A batch against real tables, interrupted at each of its steps; see tests/unit/test_one_batch.py
-for the laws, and for thousands of such lives in lists."""
+"""A batch against real tables, interrupted at each of its steps; see
+tests/unit/ingest/test_one_batch.py for the laws, and for thousands of such lives in lists."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import pytest
 from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 
-from millrace.core import sharing
-from millrace.core.continuity import EPOCH, PRODUCER, SEQUENCE
-from spark_jobs.site_batch import BatchFiles, RefinedBatch
+from millrace.ingest.core import sharing
+from millrace.repair.core.verify_spec import EPOCH, PRODUCER, SEQUENCE
+from spark_jobs.ingest.site_batch import BatchFiles, RefinedBatch
 from tests.batch_lives import Crash, Record
 from tests.spark.fake_stream import RECORDS, FakeStream, Headers
 

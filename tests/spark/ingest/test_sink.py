@@ -10,10 +10,10 @@ import pytest
 from delta.exceptions.captured import ConcurrentTransactionException
 from pyspark.sql import DataFrame, SparkSession
 
-from millrace.core import bronze
-from spark_jobs.append import Batch, append_once
-from spark_jobs.rows import bronze_rows
-from spark_jobs.sink import Fence, FencedError
+from millrace.lake.core import bronze
+from spark_jobs.engine.append import Batch, append_once
+from spark_jobs.ingest.sink import Fence, FencedError
+from spark_jobs.kafka.bronze_rows import bronze_rows
 from tests.support import wait_until
 
 RECORDS = (

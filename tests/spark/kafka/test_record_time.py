@@ -9,10 +9,10 @@ import pytest
 from py4j.java_gateway import JavaObject
 from pyspark.sql import SparkSession
 
-from millrace.core.record_time import DAYS_AHEAD, DAYS_BEHIND, EARLIEST, LATEST, RAW_HEADER
-from spark_jobs.java import jvm
-from spark_jobs.session import READER, READERS
-from spark_jobs.source import with_bounded_times
+from millrace.kafka.core.record_time import DAYS_AHEAD, DAYS_BEHIND, EARLIEST, LATEST, RAW_HEADER
+from spark_jobs.engine.java import jvm
+from spark_jobs.engine.session import READER, READERS
+from spark_jobs.kafka.source import with_bounded_times
 from tests.spark.fake_stream import RECORDS, FakeStream
 
 NOON_MS = 1_763_467_200_123

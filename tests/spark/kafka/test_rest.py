@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.java import jvm
+from spark_jobs.engine.java import jvm
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject

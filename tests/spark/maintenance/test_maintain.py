@@ -12,9 +12,9 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from millrace.core.maintenance.plan import Bin, Checkpoint, Compact, Expire, Vacuum
-from spark_jobs.append import Batch, append_once
-from spark_jobs.maintain import Table
+from millrace.maintenance.core.maintenance_plan import Bin, Checkpoint, Compact, Expire, Vacuum
+from spark_jobs.engine.append import Batch, append_once
+from spark_jobs.maintenance.maintain import Table
 from tests.support import wait_until
 
 DAY = date(2026, 1, 1)

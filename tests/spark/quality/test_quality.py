@@ -13,15 +13,15 @@ import pytest
 from delta.tables import DeltaTable
 from pyspark.sql import SparkSession
 
-from millrace.core.columns import Column
-from millrace.core.engine import EngineSpec, Tables
-from millrace.core.quality.compiled import judged_columns
-from millrace.core.quality.span import VersionError
-from millrace.core.quality.task import QualityResult, QualitySpec
-from millrace.core.silver import PARTITION_BY, silver_properties, silver_schema
-from millrace.specs.suites import load_suite
-from spark_jobs.expectations import read_suite
-from spark_jobs.quality import check_quality
+from millrace.expectations.core.compiled import judged_columns
+from millrace.expectations.io.suite_files import load_suite
+from millrace.lake.core.columns import Column
+from millrace.lake.core.silver import PARTITION_BY, silver_properties, silver_schema
+from millrace.quality.core.commit_span import VersionError
+from millrace.quality.core.quality_task import QualityResult, QualitySpec
+from millrace.settings.core.engine import EngineSpec, Tables
+from spark_jobs.quality.quality import check_quality
+from spark_jobs.quality.suite_run import read_suite
 
 DECLARED = tuple(
     Column(name=name, type=kind, path=(name,), required=False)
@@ -34,7 +34,7 @@ DECLARED = tuple(
 )
 COLUMNS = judged_columns(DECLARED)
 NOON = datetime(2025, 1, 31, 12, tzinfo=UTC)
-EXAMPLE = Path(__file__).parents[2] / "expectations" / "silver_temperature.json"
+EXAMPLE = Path(__file__).parents[3] / "expectations" / "silver_temperature.json"
 # One of each kind that only the batch job judges, all of them met by the rows below.
 ON_BATCHES: dict[str, dict[str, Any]] = {
     "expect_table_row_count_to_equal": {"value": 3},

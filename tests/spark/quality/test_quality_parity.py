@@ -15,9 +15,9 @@ from pyarrow import parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from millrace.core.quality.regex import check_regex
-from millrace.core.quality.row_level import ROW_LEVEL
-from spark_jobs.expectations import read_suite, validate
+from millrace.expectations.core.regex import check_regex
+from millrace.expectations.core.row_level import ROW_LEVEL
+from spark_jobs.quality.suite_run import read_suite, validate
 
 COLUMNS = {
     "n": "int",

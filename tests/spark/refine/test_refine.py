@@ -17,12 +17,12 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.avro.functions import from_avro
 
-from millrace.core import bronze, silver
-from millrace.core.columns import Column
-from millrace.core.engine import Tables
-from millrace.core.refine import RefineSpec, Rule
-from spark_jobs.refine import quarantine_rows, refine, silver_rows
-from spark_jobs.refined_tables import ensure_refined_tables
+from millrace.lake.core import bronze, silver
+from millrace.lake.core.columns import Column
+from millrace.lake.core.refine import RefineSpec, Rule
+from millrace.settings.core.engine import Tables
+from spark_jobs.refine.refine_rows import quarantine_rows, refine, silver_rows
+from spark_jobs.refine.refined_tables import ensure_refined_tables
 
 NOON = datetime(2026, 11, 18, 12, tzinfo=UTC)
 SECOND = timedelta(seconds=1)

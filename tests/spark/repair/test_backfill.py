@@ -11,11 +11,11 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
-from millrace.core.backfill import BackfillSpec
-from millrace.core.refine import RefineSpec
-from spark_jobs import backfill as job
-from spark_jobs.backfill import LostBronzeError, backfill
-from spark_jobs.repair import replace
+from millrace.lake.core.refine import RefineSpec
+from millrace.repair.core.backfill_spec import BackfillSpec
+from spark_jobs.repair import backfill as job
+from spark_jobs.repair.backfill import LostBronzeError, backfill
+from spark_jobs.repair.repair_commits import replace
 from tests.spark.fake_stream import ENGINE, LENIENT, STRICT, FakeStream
 
 

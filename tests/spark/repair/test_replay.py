@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from millrace.core.coordinates import Part
-from millrace.core.ranges import Range, joined
-from millrace.core.replay import Asked, ReplaySpec
-from millrace.core.silver import COORDINATES
-from spark_jobs.coverage import ranges_of, words_of
-from spark_jobs.repair import add, next_number, until_first
-from spark_jobs.replay import replay
+from millrace.base.ranges import Range, joined
+from millrace.kafka.core.coordinates import Part
+from millrace.lake.core.silver import COORDINATES
+from millrace.repair.core.replay_spec import Asked, ReplaySpec
+from spark_jobs.repair.coverage import ranges_of, words_of
+from spark_jobs.repair.repair_commits import add, next_number, until_first
+from spark_jobs.repair.replay import replay
 from tests.spark.fake_stream import ENGINE, LENIENT, FakeStream
 
 PART = Part("plant-a", "t", 0, "id")

@@ -7,21 +7,21 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from millrace.core.backfill import BackfillResult, BackfillSpec
-from millrace.core.coordinates import Part
-from millrace.core.ends import below
-from millrace.core.ranges import Range
-from millrace.core.replay import ReplayResult, ReplaySpec
-from millrace.core.silver import COORDINATES
-from millrace.state.checkpoint import Checkpoint
-from spark_jobs.agreement import AGREEMENT, compare
-from spark_jobs.backfill import backfill
-from spark_jobs.replay import replay
-from spark_jobs.sink import BatchSink
-from tests.spark import test_batch
+from millrace.base.ranges import Range
+from millrace.ingest.core.ends import below
+from millrace.ingest.io.checkpoint import Checkpoint
+from millrace.kafka.core.coordinates import Part
+from millrace.lake.core.silver import COORDINATES
+from millrace.repair.core.backfill_spec import BackfillResult, BackfillSpec
+from millrace.repair.core.replay_spec import ReplayResult, ReplaySpec
+from spark_jobs.ingest.sink import BatchSink
+from spark_jobs.repair.agreement import AGREEMENT, compare
+from spark_jobs.repair.backfill import backfill
+from spark_jobs.repair.replay import replay
 from tests.spark.fake_stream import ENGINE, FIRST_ID, LENIENT, FakeStream
-from tests.spark.test_batch import CrashError, contents, crash_at
-from tests.spark.test_twins import numbered
+from tests.spark.ingest import test_batch
+from tests.spark.ingest.test_batch import CrashError, contents, crash_at
+from tests.spark.ingest.test_duplicates import numbered
 
 batch, records = test_batch.batch, test_batch.records
 SECOND_ID = "second-life"

@@ -13,8 +13,8 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from tests.support import wait_until
-from tests.terraform.policy import Statement
-from tests.terraform.tool import Terraform
+from tests.terraform.support.policy import Statement
+from tests.terraform.support.tool import Terraform
 
 REGION = "eu-central-1"
 STATE_BUCKET = "acme-millrace-state"

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.terraform.cloud import Cloud
 from tests.terraform.conftest import CHECKOUT
+from tests.terraform.support.cloud import Cloud
 
 PYTHON = CHECKOUT / ".venv-mwaa" / "bin" / "python"
 _LIMIT_S = 180

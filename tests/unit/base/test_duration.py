@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from millrace.core.duration import format_duration, parse_duration
+from millrace.base.duration import format_duration, parse_duration
 
 
 @pytest.mark.parametrize(

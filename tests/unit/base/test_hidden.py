@@ -11,7 +11,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millrace.core.hidden import hidden, hidden_lines
+from millrace.base.hidden import hidden, hidden_lines
 
 # Whatever is left of a secret has one of these.
 BEGIN, END = "Zq7x", "x7qZ"

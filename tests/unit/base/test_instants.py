@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from millrace.core.instants import first_kept_day, parse_day, parse_instant
+from millrace.base.instants import first_kept_day, parse_day, parse_instant
 
 
 @pytest.fixture(autouse=True, params=["Europe/Berlin", "America/St_Johns", "UTC"])

@@ -14,26 +14,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from millrace.cli.relay import read_part
-from millrace.cli.sites import find_site
-from millrace.core.errors import MillraceError
-from millrace.core.event import Event, Gap, Kind
-from millrace.core.gateway.spec import GatewaySpec
-from millrace.core.infrastructure import Action as TerraformAction
-from millrace.core.infrastructure import Wish as TerraformWish
-from millrace.core.infrastructure import refuse_unmeant
-from millrace.core.layout import Layout
-from millrace.core.names import EventId, IssuedName, Name, Prefix, TableName, TopicName, is_named
-from millrace.core.pipeline import PipelineSpec
-from millrace.core.relay import RelaySpec
-from millrace.core.site import SiteSpec
-from millrace.core.site_wish import Action, Wish
-from millrace.core.store import RemoteStore
-from millrace.local import devices, registry
-from millrace.settings import LocalSettings
-from millrace.specs import schemas
-from millrace.tasks.pipelines import find_pipeline
-from millrace.tasks.sites import plan_change
+from millrace.base.errors import MillraceError
+from millrace.base.names import EventId, IssuedName, Name, Prefix, TableName, TopicName, is_named
+from millrace.cloud.core.infrastructure import Action as TerraformAction
+from millrace.cloud.core.infrastructure import Wish as TerraformWish
+from millrace.cloud.core.infrastructure import refuse_unmeant
+from millrace.gateway.spec.core.gateway_file import GatewaySpec
+from millrace.incidents.core.event import Event, Gap, Kind
+from millrace.pipelines.core.spec import PipelineSpec
+from millrace.pipelines.io.named_sites import find_site
+from millrace.relay.cli import read_part
+from millrace.relay.core.spec import RelaySpec
+from millrace.schemas.io import local_registry, schema_files
+from millrace.secrets.io import device_certificates
+from millrace.settings.core.layout import Layout
+from millrace.settings.io.environment import LocalSettings
+from millrace.site_changes.core.site_request import Action, Wish
+from millrace.site_changes.io.change_run import plan_change
+from millrace.sites.core.spec import SiteSpec
+from millrace.storage.core.bucket import RemoteStore
+from millrace.tasks.io.task_pipelines import find_pipeline
 
 HOSTILE = {
     "a folder above": "../x",
@@ -97,7 +97,7 @@ def gateway(**said: Any) -> object:
 
 
 def schema_file(layout: Layout, name: str) -> object:
-    return schemas.read_name(layout.schemas / f"1-{name}.avsc")
+    return schema_files.read_name(layout.schemas / f"1-{name}.avsc")
 
 
 def terraform(name: str) -> object:
@@ -135,16 +135,16 @@ DOORS: dict[str, Callable[[Layout, str], object]] = {
     "settings: bucket": lambda _, n: RemoteStore(kind="s3", bucket=n),
     "settings: site of events": lambda _, n: LocalSettings(events_site=n),
     "name of a schema's file": schema_file,
-    "registry: subject": lambda layout, n: registry.keep(layout, 1, n, "{}"),
+    "registry: subject": lambda layout, n: local_registry.keep(layout, 1, n, "{}"),
     "event: id": lambda _, n: event(id=f"20260101T000000.000-{n}"),
     "event: whole id": lambda _, n: event(id=n),
     "event: pipeline": lambda _, n: event(pipeline=n),
     "event: site": lambda _, n: event(site=n),
     "event: site of a gap": lambda _, n: gap(site=n),
     "event: topic of a gap": lambda _, n: gap(topic=n),
-    "device: issue": lambda layout, n: devices.issue(layout, "plant-a", n),
-    "device: revoke": lambda layout, n: devices.revoke(layout, "plant-a", n),
-    "device: revoke what is elsewhere": lambda layout, n: devices.revoke(
+    "device: issue": lambda layout, n: device_certificates.issue(layout, "plant-a", n),
+    "device: revoke": lambda layout, n: device_certificates.revoke(layout, "plant-a", n),
+    "device: revoke what is elsewhere": lambda layout, n: device_certificates.revoke(
         layout, "plant-a", n, PRINT
     ),
     "command: pipeline": find_pipeline,

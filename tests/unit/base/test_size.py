@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from millrace.core.size import format_size, parse_size
+from millrace.base.size import format_size, parse_size
 
 
 @pytest.mark.parametrize(

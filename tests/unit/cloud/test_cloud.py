@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from millrace.core.cloud import CloudPlan, plan_cloud
-from millrace.core.pipeline import PipelineSpec
-from millrace.core.site import SiteSpec
+from millrace.cloud.core.terraform_input import CloudPlan, plan_cloud
+from millrace.pipelines.core.spec import PipelineSpec
+from millrace.sites.core.spec import SiteSpec
 
 SITES = [SiteSpec(name=name, bootstrap=f"{name}.example:9092") for name in ("plant-a", "plant-b")]
 RAW = PipelineSpec(name="raw", sites="all", topics=("raw",), format="json", table="raw")

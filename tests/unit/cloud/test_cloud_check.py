@@ -11,17 +11,17 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from millrace.cli.main import app
-from millrace.core.cloud_check import JOBS, Asked, find_gaps
-from millrace.core.infrastructure import InfrastructureError
-from millrace.core.layout import Layout
-from millrace.core.pipeline import PipelineSpec
-from millrace.core.site import SiteSpec
-from millrace.settings import HOME_VARIABLE
-from millrace.tasks.release import name_release
-from millrace.tasks.terraform_outputs import read_outputs
+from millrace.cli import app
+from millrace.cloud.core.cloud_check import JOBS, Asked, find_gaps
+from millrace.cloud.core.infrastructure import InfrastructureError
+from millrace.cloud.io.release import name_release
+from millrace.cloud.io.terraform_outputs import read_outputs
+from millrace.pipelines.core.spec import PipelineSpec
+from millrace.settings.core.layout import Layout
+from millrace.settings.io.environment import HOME_VARIABLE
+from millrace.sites.core.spec import SiteSpec
 
-CHECKOUT = Path(__file__).parents[2]
+CHECKOUT = Path(__file__).parents[3]
 ACCOUNT = "123456789012"
 SECRET = f"arn:aws:secretsmanager:eu-central-1:{ACCOUNT}:secret:AmazonMSK_x"
 PIPELINE = PipelineSpec(
@@ -132,7 +132,7 @@ def test_a_pipeline_of_this_machine_has_no_place_there() -> None:
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("dags", "plugins", "expectations", "schemas"):
         shutil.copytree(CHECKOUT / name, tmp_path / name)
-    shutil.copytree(CHECKOUT / "src/millrace/core", tmp_path / "src/millrace/core")
+    shutil.copytree(CHECKOUT / "src/millrace/jobs", tmp_path / "src/millrace/jobs")
     for name in ("pyproject.toml", "uv.lock"):
         shutil.copy(CHECKOUT / name, tmp_path)
     (tmp_path / "terraform/environments/prod").mkdir(parents=True)

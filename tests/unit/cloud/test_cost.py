@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from millrace.cli.main import app
-from millrace.core.cost import ENDPOINTS, HOURS, Estimate, Load
-from millrace.core.cost_book import CostBook
-from millrace.core.layout import Layout
-from millrace.settings import HOME_VARIABLE
-from millrace.specs.loader import load_file
+from millrace.cli import app
+from millrace.cloud.core.cost import ENDPOINTS, HOURS, Estimate, Load
+from millrace.cloud.core.cost_book import CostBook
+from millrace.pipelines.io.loader import load_file
+from millrace.settings.core.layout import Layout
+from millrace.settings.io.environment import HOME_VARIABLE
 
-CHECKOUT = Path(__file__).parents[2]
+CHECKOUT = Path(__file__).parents[3]
 LAYOUT = Layout(CHECKOUT)
 GUIDE = CHECKOUT / "docs" / "guide" / "cloud-costs.md"
 BLOCK = re.compile(r"^    \$ \.venv/bin/millrace (cost .*)\n((?:    .*\n)+)", re.MULTILINE)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace.core.infrastructure import (
+from millrace.cloud.core.infrastructure import (
     Action,
     InfrastructureError,
     Wish,
@@ -15,9 +15,9 @@ from millrace.core.infrastructure import (
     refuse_unmeant,
     run_folder_name,
 )
-from millrace.core.terraform_words import Ended, explain, held_lock, summarise
-from millrace.local.processes import JOB_VARIABLE, STACK_VARIABLE
-from millrace.tasks.terraform_run import terraform_environment
+from millrace.cloud.core.terraform_words import Ended, explain, held_lock, summarise
+from millrace.cloud.io.terraform_run import terraform_environment
+from millrace.processes.io.process_table import JOB_VARIABLE, STACK_VARIABLE
 
 HERE, PLAN, LOG = Path("/e/dev"), Path("/r/agreed.tfplan"), Path("/r/plan/terraform.log")
 APPLY = Wish(environment="dev", action=Action.APPLY)

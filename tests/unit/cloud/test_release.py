@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from millrace.core.layout import Layout
-from millrace.tasks.release import pack
+from millrace.cloud.io.release import pack
+from millrace.settings.core.layout import Layout
 
-CHECKOUT = Path(__file__).parents[2]
+CHECKOUT = Path(__file__).parents[3]
 
 
 @pytest.fixture
 def layout(tmp_path: Path) -> Layout:
     for name in ("dags", "plugins", "expectations", "schemas"):
         shutil.copytree(CHECKOUT / name, tmp_path / name)
-    shutil.copytree(CHECKOUT / "src/millrace/core", tmp_path / "src/millrace/core")
+    shutil.copytree(CHECKOUT / "src/millrace/jobs", tmp_path / "src/millrace/jobs")
     for name in ("pyproject.toml", "uv.lock"):
         shutil.copy(CHECKOUT / name, tmp_path)
     return Layout(tmp_path)
@@ -58,7 +58,11 @@ def test_plugins_bring_our_package(layout: Layout) -> None:
     with zipfile.ZipFile(layout.release / "plugins.zip") as archive:
         names = set(archive.namelist())
     assert "millrace-0.1.0.dist-info/entry_points.txt" in names
-    assert {"fleet_page.py", "millrace_airflow/operators.py", "millrace/core/job.py"} <= names
+    assert {
+        "fleet_page.py",
+        "millrace_airflow/pipelines/pipeline_operators.py",
+        "millrace/jobs/core/spec.py",
+    } <= names
 
 
 def test_all_that_a_managed_airflow_fetches_has_a_hash_and_nothing_of_its_own_is_named(

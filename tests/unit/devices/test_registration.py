@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from millrace.core.registration import (
+from millrace.devices.core.registration import (
     Device,
     Entry,
     Kind,
@@ -18,7 +18,7 @@ from millrace.core.registration import (
     Wanted,
     select,
 )
-from millrace.core.registration_change import (
+from millrace.devices.core.registration_change import (
     Change,
     Outcome,
     plan_registration,

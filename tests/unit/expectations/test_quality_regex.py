@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from millrace.core.quality.regex import check_regex
+from millrace.expectations.core.regex import check_regex
 
 
 @pytest.mark.parametrize(

@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 
-from millrace.core.columns import resolve_columns
-from millrace.core.errors import BadValueError, MissingKeyError, SpecErrors, UnknownKeyError
-from millrace.core.layout import Layout
-from millrace.core.pipeline import PipelineSpec
-from millrace.core.quality import literals
-from millrace.core.quality.batch_level import BATCH_LEVEL
-from millrace.core.quality.compiled import CompiledSuite, judged_columns
-from millrace.core.quality.row_level import ROW_LEVEL
-from millrace.specs.refining import check_quality, load_refine
-from millrace.specs.suites import load_suite
+from millrace.base.errors import BadValueError, MissingKeyError, SpecErrors, UnknownKeyError
+from millrace.expectations.core import literals
+from millrace.expectations.core.batch_level import BATCH_LEVEL
+from millrace.expectations.core.compiled import CompiledSuite, judged_columns
+from millrace.expectations.core.row_level import ROW_LEVEL
+from millrace.expectations.io.suite_files import load_suite
+from millrace.lake.core.columns import resolve_columns
+from millrace.pipelines.core.spec import PipelineSpec
+from millrace.pipelines.io.refining import check_quality, load_refine
+from millrace.settings.core.layout import Layout
 
-CHECKOUT = Path(__file__).parents[2]
+CHECKOUT = Path(__file__).parents[3]
 COLUMNS = {
     "v": "double",
     "l": "bigint",

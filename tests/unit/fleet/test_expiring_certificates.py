@@ -8,18 +8,18 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from millrace.cli.status_table import show
-from millrace.core.addresses import LOCAL_NAMES
-from millrace.core.layout import Layout
-from millrace.core.status import AirflowAccess, StackStatus
-from millrace.local.certificates import Role, certificate_pem, make_authority, new_key
-from millrace.local.papers import ending
-from millrace.local.pki import (
+from millrace.base.addresses import LOCAL_NAMES
+from millrace.fleet.core.platform_status import AirflowAccess, StackStatus
+from millrace.fleet.io.expiring_certificates import ending
+from millrace.fleet.text import show
+from millrace.secrets.core.certificates import Role, certificate_pem, make_authority, new_key
+from millrace.secrets.io.pki import (
     ensure_certificate,
     ensure_device_authority,
     ensure_parts_certificate,
     ensure_server_certificate,
 )
+from millrace.settings.core.layout import Layout
 
 NOW = datetime.now(UTC)
 SERVERS = {"pki/airflow/cert.pem", "pki/object-store/cert.pem", "pki/object-store/parts.pem"}

@@ -6,13 +6,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from millrace.core.condition import Condition
-from millrace.core.fleet import judge, make_card, make_page, refused_share
-from millrace.core.fleet_site import make_site_page
-from millrace.core.heartbeat import Heartbeat, PartitionLag, Phase, SiteBeat
-from millrace.core.journal import Journal, Note
-from millrace.core.pipeline import PipelineSpec
-from millrace.core.site import SiteSpec
+from millrace.fleet.core.pipeline_card import judge, make_card, make_page, refused_share
+from millrace.fleet.core.site_card import make_site_page
+from millrace.jobs.core.condition import Condition
+from millrace.jobs.core.heartbeat import Heartbeat, PartitionLag, Phase, SiteBeat
+from millrace.jobs.core.journal import Journal, Note
+from millrace.pipelines.core.spec import PipelineSpec
+from millrace.sites.core.spec import SiteSpec
 
 NOW = datetime(2026, 11, 19, 12, tzinfo=UTC)
 SPEC = PipelineSpec(

@@ -6,15 +6,15 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from millrace.core.columns import ColumnSpec
-from millrace.core.coordinates import Part
-from millrace.core.engine import Tables
-from millrace.core.heartbeat import Heartbeat, PartitionLag, Phase, SiteBeat
-from millrace.core.job import JobState, JobStatus
-from millrace.core.pipeline import PipelineSpec
-from millrace.core.relay_beat import RelayBeat, SourceBeat
-from millrace.core.relay_plan import refused
-from millrace.core.status import describe_pipeline, describe_relay
+from millrace.fleet.core.platform_status import describe_pipeline, describe_relay
+from millrace.jobs.core.heartbeat import Heartbeat, PartitionLag, Phase, SiteBeat
+from millrace.jobs.core.spec import JobState, JobStatus
+from millrace.kafka.core.coordinates import Part
+from millrace.lake.core.columns import ColumnSpec
+from millrace.pipelines.core.spec import PipelineSpec
+from millrace.relay.core.beat import RelayBeat, SourceBeat
+from millrace.relay.core.relay_plan import refused
+from millrace.settings.core.engine import Tables
 
 TABLES = Tables(
     bronze="/lake/bronze", silver="s3a://lake/silver", quarantine="s3a://lake/quarantine"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from millrace.edge.gateway import witness
+from millrace.gateway.spool.io import witness
 
 
 @pytest.fixture(scope="session", autouse=True)

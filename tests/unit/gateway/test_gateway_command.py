@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 
-from millrace.cli.gateway import keep_what_is_loaded
+from millrace.gateway.cli import keep_what_is_loaded
 
 
 def test_what_is_loaded_is_not_searched_for_garbage_again():

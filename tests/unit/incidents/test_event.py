@@ -6,13 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from millrace.core.alarms import Alarm, disagreement_alarm, unreachable_alarm
-from millrace.core.alarms import Kind as AlarmKind
-from millrace.core.condition import Condition
-from millrace.core.continuity import Facts, Verdict, part_alarms
-from millrace.core.coordinates import Part
-from millrace.core.event import Event, Gap, Kind, make_event, read_event
-from millrace.core.event_sources import (
+from millrace.base.ranges import Range
+from millrace.incidents.core.event import Event, Gap, Kind, make_event, read_event
+from millrace.incidents.core.event_sources import (
     of_alarms,
     of_change,
     of_halts,
@@ -21,13 +17,17 @@ from millrace.core.event_sources import (
     of_verdict,
     silences,
 )
-from millrace.core.heartbeat import Heartbeat, MadeAnew, Phase, SiteBeat
-from millrace.core.journal import Journal
-from millrace.core.pipeline import Supervise
-from millrace.core.quality.task import QualityResult
-from millrace.core.quality.verdict import Outcome
-from millrace.core.ranges import Range
-from millrace.core.trend import SiteTrend, Trend
+from millrace.jobs.core.condition import Condition
+from millrace.jobs.core.heartbeat import Heartbeat, MadeAnew, Phase, SiteBeat
+from millrace.jobs.core.journal import Journal
+from millrace.jobs.core.trend import SiteTrend, Trend
+from millrace.kafka.core.coordinates import Part
+from millrace.pipelines.core.spec import Supervise
+from millrace.quality.core.quality_task import QualityResult
+from millrace.quality.core.verdict import Outcome
+from millrace.repair.core.alarms import Alarm, disagreement_alarm, unreachable_alarm
+from millrace.repair.core.alarms import Kind as AlarmKind
+from millrace.repair.core.verify_spec import Facts, Verdict, part_alarms
 
 NOW = datetime(2026, 1, 1, 3, tzinfo=UTC)
 PART = Part("plant-a", "t", 0)

@@ -6,16 +6,16 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from millrace.core.condition import Condition
-from millrace.core.event import Event, Gap, Kind, make_event
-from millrace.core.fleet import make_card, make_page
-from millrace.core.hidden import hidden
-from millrace.core.incident import WINDOW, Incident, forgotten, gather, replay_form
-from millrace.core.incident_advice import advise
-from millrace.core.incident_page import Scene, render_incident
-from millrace.core.journal import Journal
-from millrace.core.pipeline import PipelineSpec
-from millrace.core.ranges import Range
+from millrace.base.hidden import hidden
+from millrace.base.ranges import Range
+from millrace.fleet.core.pipeline_card import make_card, make_page
+from millrace.incidents.core.event import Event, Gap, Kind, make_event
+from millrace.incidents.core.incident import WINDOW, Incident, forgotten, gather, replay_form
+from millrace.incidents.core.incident_advice import advise
+from millrace.incidents.core.incident_page import Scene, render_incident
+from millrace.jobs.core.condition import Condition
+from millrace.jobs.core.journal import Journal
+from millrace.pipelines.core.spec import PipelineSpec
 
 NOW = datetime(2026, 1, 1, 3, tzinfo=UTC)
 

@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from millrace.core.errors import SpecErrors
-from millrace.core.event import Event, Kind, make_event, read_event
-from millrace.core.incident import gather
-from millrace.core.layout import Layout
-from millrace.core.provision import EVENTS, PLATFORM
-from millrace.local.airflow_connections import write_connections
-from millrace.local.secrets import read_user
-from millrace.settings import HOME_VARIABLE, Settings
-from millrace.specs.loader import load_events_site
-from millrace.state.incidents import Incidents
-from millrace.state.outbox import Outbox, tell
+from millrace.base.errors import SpecErrors
+from millrace.incidents.core.event import Event, Kind, make_event, read_event
+from millrace.incidents.core.incident import gather
+from millrace.incidents.io.incident_folders import Incidents
+from millrace.incidents.io.outbox import Outbox, tell
+from millrace.pipelines.io.loader import load_events_site
+from millrace.provisioning.core.site_rights import EVENTS, PLATFORM
+from millrace.secrets.io.passwords import read_user
+from millrace.settings.core.layout import Layout
+from millrace.settings.io.environment import HOME_VARIABLE, Settings
+from millrace.stack.io.airflow.airflow_connections import write_connections
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SETTINGS = "airflow_port: 8080\nevents_site: plant-a\nwebhook_file: var/secrets/webhook.txt\n"
@@ -64,7 +64,7 @@ def test_what_another_has_sent_is_no_trouble(tmp_path: Path) -> None:
 def test_a_full_outbox_drops_the_oldest_and_says_so(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("millrace.state.outbox._KEPT", 2)
+    monkeypatch.setattr("millrace.incidents.io.outbox._KEPT", 2)
     outbox = Outbox(tmp_path)
     for number in range(3):
         outbox.put(event(number))
@@ -115,7 +115,7 @@ def test_incidents_are_read_as_written_and_the_oldest_go(
     assert store.page(made[0].id) is None
     store.write_page(made[0].id, "<p>")
     assert store.page(made[0].id) == "<p>"
-    monkeypatch.setattr("millrace.core.incident._REMEMBERED", 3)
+    monkeypatch.setattr("millrace.incidents.core.incident._REMEMBERED", 3)
     store.forget_oldest()
     assert store.all() == made[1:]
 

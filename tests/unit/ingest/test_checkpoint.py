@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from millrace.core.errors import MillraceError
-from millrace.state.checkpoint import Checkpoint
-from millrace.state.properties import read_properties
+from millrace.base.errors import MillraceError
+from millrace.ingest.io.checkpoint import Checkpoint
+from millrace.storage.io.properties import read_properties
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace.local import install
+from millrace.stack.install import install
 
 Archive = Callable[[], None]
 
@@ -18,8 +18,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("pyspark/a.jar", ".jars/spark/b.jar", ".jars/jvm/c.jar"):
         (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).write_text("classes")
-    (tmp_path / "spark_jobs").mkdir()
-    (tmp_path / "spark_jobs" / "class_archive.py").write_text("")
+    (tmp_path / "spark_jobs" / "ingest").mkdir(parents=True)
+    (tmp_path / "spark_jobs" / "ingest" / "class_archive.py").write_text("")
     monkeypatch.setattr(install, "HOME", tmp_path)
     monkeypatch.setattr(install, "PYSPARK_JARS", tmp_path / "pyspark")
     return tmp_path
@@ -38,7 +38,7 @@ def test_it_is_made_once_and_again_where_a_jar_is_another(
     archive()
     archive()
     assert len(asked) == 1
-    assert asked[0][1:3] == ["-m", "spark_jobs.class_archive"]
+    assert asked[0][1:3] == ["-m", "spark_jobs.ingest.class_archive"]
     # Java compares times too.
     os.utime(home / "pyspark" / "a.jar", (1, 1))
     archive()

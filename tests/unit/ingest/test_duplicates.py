@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from millrace.core.ranges import Range
-from millrace.core.twins import (
+from millrace.base.ranges import Range
+from millrace.ingest.core.duplicates import (
     MOST_RANGES,
     MOST_RANGES_IN_ALL,
     MOST_SENDERS,
@@ -16,8 +16,8 @@ from millrace.core.twins import (
     pairs_of,
     seen_of_pairs,
 )
-from millrace.state.objects import FolderObjects
-from millrace.state.twin_files import TwinFiles
+from millrace.ingest.io.duplicate_files import TwinFiles
+from millrace.storage.io.objects import FolderObjects
 
 GATEWAY = "7 plant-a/lines/t"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from millrace.core.ingest_faults import Verdict, judge
+from millrace.ingest.core.ingest_faults import Verdict, judge
 
 _KAFKA = "org.apache.kafka.common.errors"
 _SECRETS = "software.amazon.awssdk.services.secretsmanager.model"
@@ -24,7 +24,7 @@ _STREAM = "[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: 
         (f"{_KAFKA}.UnknownTopicOrPartitionException: no such", Verdict.RETRY),
         ("io.delta.exceptions.ConcurrentTransactionException: x", Verdict.RETRY),
         ("java.lang.IllegalStateException: /lake/t took batch 7 meanwhile", Verdict.RETRY),
-        ("spark_jobs.sink.FencedError: generation 3 took over from 2", Verdict.FENCED),
+        ("spark_jobs.ingest.sink.FencedError: generation 3 took over from 2", Verdict.FENCED),
         (f"{_KAFKA}.TopicAuthorizationException: Not authorized", Verdict.HALT),
         (f"{_KAFKA}.GroupAuthorizationException: Not authorized", Verdict.HALT),
         (f"{_KAFKA}.SaslAuthenticationException: Authentication failed", Verdict.LOGIN),
@@ -33,9 +33,12 @@ _STREAM = "[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: 
         (f"{_KAFKA}.OffsetOutOfRangeException: x", Verdict.OFFSETS),
         ("java.lang.IllegalStateException: Some data may have been lost because they are not"
          " available in Kafka any more; either the data was aged out", Verdict.OFFSETS),
-        ("spark_jobs.site_topics.TopicChangedError: topics ['t']", Verdict.RETRY),
-        ("spark_jobs.topic_ids.TopicAbsentError: site 's' has no topic 't'", Verdict.RETRY),
-        ("millrace.edge.errors.UnreachableError: site 's': no answer", Verdict.UNREACHABLE),
+        ("spark_jobs.ingest.site_topics.TopicChangedError: topics ['t']", Verdict.RETRY),
+        ("spark_jobs.kafka.topic_ids.TopicAbsentError: site 's' has no topic 't'", Verdict.RETRY),
+        (
+            "millrace.kafka.io.client_errors.UnreachableError: site 's': no answer",
+            Verdict.UNREACHABLE,
+        ),
         ("RefusedError: site 's': wrong password for user 'u', or no such user", Verdict.LOGIN),
         ("RefusedError: site 's': user 'u' has no right to use topic 't'; provision", Verdict.HALT),
         ("RefusedError: site 's': TLS failed: handshake", Verdict.HALT),

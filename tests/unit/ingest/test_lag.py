@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millrace.core.backoff import Backoff
-from millrace.core.lag import (
+from millrace.base.backoff import Backoff
+from millrace.ingest.core.lag import (
     Bounds,
     Offsets,
     Throughput,

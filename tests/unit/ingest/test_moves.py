@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millrace.core.ends import ends_at
-from millrace.core.incarnations import Histories, beginning, begun_again
-from millrace.core.lag import parse_offsets
-from millrace.core.moves import (
+from millrace.ingest.core.ends import ends_at
+from millrace.ingest.core.lag import parse_offsets
+from millrace.ingest.core.moves import (
     DropBeginning,
     Found,
     Kept,
@@ -23,6 +22,7 @@ from millrace.core.moves import (
     Settle,
     next_step,
 )
+from millrace.kafka.core.incarnations import Histories, beginning, begun_again
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 TOPICS = ("t", "u")
@@ -103,7 +103,7 @@ class World:
         return bool(rows)
 
     def bring(self, crash_after: int | None = None) -> bool:
-        """As spark_jobs/site_topics.py; False where a crash came first."""
+        """As spark_jobs/ingest/site_topics.py; False where a crash came first."""
         if not self.histories.topics:
             self.histories = Histories(topics=beginning({t: self.id_of(t) for t in TOPICS}, {}))
         newest = self.histories.newest

@@ -1,8 +1,8 @@
 """A batch ends in the same tables wherever it was interrupted, and however often.
 
-The order and the decisions are the job's own (core/one_batch.py), and so is what remembers the
-senders' numbers; the tables and the judging are lists. tests/spark/test_one_batch.py holds some of
-the same lives against real tables.
+The order and the decisions are the job's own (ingest/core/one_batch.py), and so is what remembers
+the senders' numbers; the tables and the judging are lists. tests/spark/ingest/test_one_batch.py
+holds some of the same lives against real tables.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millrace.core.one_batch import Layer, carry
-from millrace.core.ranges import Range, Ranges
-from millrace.core.span import Span
-from millrace.core.twins import Seen, joined_seen
-from millrace.state.twin_files import TwinFiles, TwinMemory
+from millrace.base.ranges import Range, Ranges
+from millrace.ingest.core.duplicates import Seen, joined_seen
+from millrace.ingest.core.one_batch import Layer, carry
+from millrace.ingest.core.record_span import Span
+from millrace.ingest.io.duplicate_files import TwinFiles, TwinMemory
 from tests.batch_lives import Crash, Life, Record, lives
 
 Done = TypeVar("Done")
@@ -102,7 +102,7 @@ class Lake:
     records: dict[tuple[int, int], Record] = field(default_factory=dict)
 
     def lately_seen(self, span: Span) -> Seen:
-        """What stands in bronze before the span, as spark_jobs/twins.py has it."""
+        """What stands in bronze before the span, as spark_jobs/refine/duplicate_rows.py has it."""
         start = {part.partition: offset for part, offset in span.start().items()}
         rows = (
             self.records[row]

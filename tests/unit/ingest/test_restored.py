@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millrace.core.lag import Bounds
-from millrace.core.restored import cut_off, looks, replaced, still_there
+from millrace.ingest.core.lag import Bounds
+from millrace.ingest.core.restored import cut_off, looks, replaced, still_there
 
 P0, P1, P2 = ("t", 0), ("t", 1), ("u", 0)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millrace.core.sharing import (
+from millrace.ingest.core.sharing import (
     FIRST_ROWS,
     LEAST_SHARED_ROWS,
     LONGEST_REST_S,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from millrace.core.ingest_faults import Fault, Verdict
-from millrace.core.standing import LONGEST_RETRY_S, WELL_AFTER_S, Standing, end_of_all
+from millrace.ingest.core.ingest_faults import Fault, Verdict
+from millrace.ingest.core.standing import LONGEST_RETRY_S, WELL_AFTER_S, Standing, end_of_all
 
 GONE = Fault(Verdict.HALT, "records are gone")
 REFUSED = Fault(Verdict.LOGIN, "refused")

@@ -9,13 +9,13 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from millrace.core.engine import EngineSpec, Tables
-from millrace.core.errors import TransientError
-from millrace.core.heartbeat import Heartbeat, PartitionLag, Phase, SiteBeat
-from millrace.core.job import JobSpec
-from millrace.core.metrics import Metrics, measures
-from millrace.state.aws_metrics import put_measures
-from spark_jobs.pulse import Pulse
+from millrace.base.errors import TransientError
+from millrace.jobs.core.heartbeat import Heartbeat, PartitionLag, Phase, SiteBeat
+from millrace.jobs.core.metrics import Metrics, measures
+from millrace.jobs.core.spec import JobSpec
+from millrace.jobs.io.aws_metrics import put_measures
+from millrace.settings.core.engine import EngineSpec, Tables
+from spark_jobs.ingest.heartbeat_writer import Pulse
 from tests.support import wait_until
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -145,7 +145,7 @@ def _is_silent() -> bool:
 def _job(folder: Path) -> JobSpec:
     return JobSpec(
         pipeline="heat",
-        entry_point="spark_jobs.ingest",
+        entry_point="spark_jobs.ingest.ingest",
         inputs=(),
         tables=Tables(bronze="b", silver="s", quarantine="q"),
         trigger_s=1,

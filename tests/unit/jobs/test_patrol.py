@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from millrace.core.patrol import is_unwatched
+from millrace.jobs.core.patrol import is_unwatched
 
 NOW = datetime(2026, 3, 29, 1, 0, tzinfo=UTC)
 

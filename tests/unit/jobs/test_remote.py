@@ -9,27 +9,27 @@ from typing import Any
 import pytest
 from kubeflow_spark_api.models.spark_v1beta2_spark_application import SparkV1beta2SparkApplication
 
-from millrace.core import emr_serverless, spark_application
-from millrace.core.errors import (
+from millrace.base.errors import (
     GenerationTakenError,
     MillraceError,
     RunnerRefusedError,
     RunnerUnreachableError,
 )
-from millrace.core.job import JobSpec, JobState
-from millrace.core.layout import Layout
-from millrace.core.pipeline import PipelineSpec
-from millrace.core.remote import (
+from millrace.jobs.core import emr_runs, spark_application
+from millrace.jobs.core.remote_jobs import (
     RunNames,
     engine_for_task,
     plan_for_runner,
     plan_for_task,
     unfit_for,
 )
-from millrace.core.remote_settings import EmrServerlessSettings, KubernetesSettings, Remotes
-from millrace.core.site import SiteSpec
-from millrace.core.store import Bucket
-from millrace.core.task import TaskSpec
+from millrace.jobs.core.spec import JobSpec, JobState
+from millrace.jobs.core.task_spec import TaskSpec
+from millrace.pipelines.core.spec import PipelineSpec
+from millrace.settings.core.layout import Layout
+from millrace.settings.core.remotes import EmrServerlessSettings, KubernetesSettings, Remotes
+from millrace.sites.core.spec import SiteSpec
+from millrace.storage.core.bucket import Bucket
 
 BUCKET = Bucket(name="plant-data", prefix="millrace", region="eu-central-1")
 EMR = EmrServerlessSettings(
@@ -63,7 +63,7 @@ def job(runner: str, layout: Layout = LAYOUT, generation: int = 3, **changes: ob
 
 
 def request(**changes: object) -> dict[str, Any]:
-    return emr_serverless.start_request(job("emr-serverless", **changes), EMR, BUCKET)
+    return emr_runs.start_request(job("emr-serverless", **changes), EMR, BUCKET)
 
 
 def manifest(**changes: object) -> dict[str, Any]:
@@ -120,7 +120,7 @@ def test_emr_serverless_makes_one_attempt_and_supervision_the_next() -> None:
 def test_the_job_is_told_where_its_specification_is() -> None:
     submit = request()["jobDriver"]["sparkSubmit"]
     uri, bucket = submit["entryPointArguments"]
-    assert submit["entryPoint"] == "local:///opt/millrace/spark_jobs/ingest.py"
+    assert submit["entryPoint"] == "local:///opt/millrace/spark_jobs/ingest/ingest.py"
     assert uri == "s3a://plant-data/millrace/jobs/temperature/generations/3.json"
     assert Bucket.model_validate_json(bucket) == BUCKET
     assert manifest()["spec"]["arguments"] == [uri, bucket]
@@ -182,7 +182,7 @@ def test_logins_come_from_a_secret_to_where_the_job_looks() -> None:
     ],
 )
 def test_states_of_emr_serverless(state: str, means: JobState) -> None:
-    assert emr_serverless.job_state(state) == means
+    assert emr_runs.job_state(state) == means
 
 
 @pytest.mark.parametrize(
@@ -208,14 +208,14 @@ def test_all_states_that_aws_names_are_known() -> None:
 
     model = Loader().load_service_model("emr-serverless", "service-2")
     named = model["shapes"]["JobRunState"]["enum"]
-    assert JobState.UNKNOWN not in {emr_serverless.job_state(state) for state in named}
+    assert JobState.UNKNOWN not in {emr_runs.job_state(state) for state in named}
 
 
 @pytest.mark.parametrize(
     ("timeout_s", "grace_s"), [(0, 15), (0.5, 15), (120.0, 120), (86_400, 1800)]
 )
 def test_a_grace_period_is_one_that_aws_takes(timeout_s: float, grace_s: int) -> None:
-    assert emr_serverless.grace_s(timeout_s) == grace_s
+    assert emr_runs.grace_s(timeout_s) == grace_s
 
 
 @pytest.mark.parametrize(
@@ -230,7 +230,7 @@ def test_a_grace_period_is_one_that_aws_takes(timeout_s: float, grace_s: int) ->
     ],
 )
 def test_refusals_of_aws(code: str, status: int, kind: type[MillraceError], says: str) -> None:
-    error = emr_serverless.error_of(code, status, "AWS said so", EMR)
+    error = emr_runs.error_of(code, status, "AWS said so", EMR)
     assert type(error) is kind
     assert "AWS said so" in str(error)
     assert says in str(error)
@@ -293,13 +293,13 @@ def test_a_task_runs_once_with_its_own_role_where_its_files_are() -> None:
     folder = Path("/airflow/var/jobs/temperature/tasks/20260101T000000.000-maintain")
     task = TaskSpec(pipeline="p" * 48, engine=planned.engine, tables=planned.tables, folder=folder)
     place = f"{BUCKET.uri}/jobs/temperature/tasks/{folder.name}"
-    made = emr_serverless.task_request(task, "spark_jobs.maintain", place, settings, BUCKET)
+    made = emr_runs.task_request(task, "spark_jobs.maintenance.maintain", place, settings, BUCKET)
     submit = made["jobDriver"]["sparkSubmit"]
     assert (made["executionRoleArn"], len(made["clientToken"])) == (role, 40)
     assert not {"mode", "retryPolicy"} & set(made)
-    assert submit["entryPoint"] == "local:///opt/millrace/spark_jobs/maintain.py"
+    assert submit["entryPoint"] == "local:///opt/millrace/spark_jobs/maintenance/maintain.py"
     assert submit["entryPointArguments"][0] == f"{place}/task.json"
-    other = emr_serverless.task_request(task, "spark_jobs.replay", place, settings, BUCKET)
+    other = emr_runs.task_request(task, "spark_jobs.repair.replay", place, settings, BUCKET)
     assert other["executionRoleArn"] == EMR.role
 
 

@@ -6,12 +6,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from millrace.core.condition import Condition, Observation, backoff
-from millrace.core.heartbeat import Heartbeat, PartitionLag, Phase, SiteBeat, may_beat
-from millrace.core.job import JobState, JobStatus
-from millrace.core.pipeline import Supervise
-from millrace.core.supervision import Action, Decision, Start, decide
-from millrace.core.trend import Trend, follow
+from millrace.jobs.core.condition import Condition, Observation, backoff
+from millrace.jobs.core.heartbeat import Heartbeat, PartitionLag, Phase, SiteBeat, may_beat
+from millrace.jobs.core.spec import JobState, JobStatus
+from millrace.jobs.core.supervision import Action, Decision, Start, decide
+from millrace.jobs.core.trend import Trend, follow
+from millrace.pipelines.core.spec import Supervise
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 POLICY = Supervise(

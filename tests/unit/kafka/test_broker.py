@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from millrace.core.broker import broker_settings
-from millrace.core.layout import Layout
-from millrace.core.site import LocalBroker, SiteSpec
+from millrace.kafka.core.broker_settings import broker_settings
+from millrace.settings.core.layout import Layout
+from millrace.sites.core.spec import LocalBroker, SiteSpec
 
 LAYOUT = Layout(Path("/home"))
 SETTINGS = broker_settings(SiteSpec(name="plant-a", bootstrap="127.0.0.1:19092"), LAYOUT)

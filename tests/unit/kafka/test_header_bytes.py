@@ -7,9 +7,9 @@ from typing import Any
 
 from confluent_kafka import Message
 
-from millrace.edge import header_bytes
-from millrace.edge.gateway.look import _headers_of
-from millrace.edge.header_bytes import headers_of, keep_bytes, unreadable
+from millrace.gateway.delivery.io.topic_poll import _headers_of
+from millrace.kafka.io import header_bytes
+from millrace.kafka.io.header_bytes import headers_of, keep_bytes, unreadable
 
 ODD = [(b"n\xff\xfe", b"1"), (b"plain", None), (b"\xc3\x28", b"")]
 PLAIN = [(b"millrace-seq", b"7"), (b"\xc3\xa9", None)]

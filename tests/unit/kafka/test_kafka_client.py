@@ -2,13 +2,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from millrace.core.kafka_client import (
+from millrace.kafka.core.kafka_client import (
     as_properties,
     inline_java_settings,
     java_settings,
     librdkafka_settings,
 )
-from millrace.core.site import SiteSpec
+from millrace.sites.core.spec import SiteSpec
 
 CA = Path("/pki/ca.pem")
 

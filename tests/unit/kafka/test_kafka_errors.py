@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from confluent_kafka import KafkaError
 
-from millrace.core.site import SiteSpec
-from millrace.edge.errors import RefusedError, UnreachableError, Watch
+from millrace.kafka.io.client_errors import RefusedError, UnreachableError, Watch
+from millrace.sites.core.spec import SiteSpec
 
 ADDRESS = "sasl_ssl://127.0.0.1:19092/bootstrap: "
 # librdkafka's public codes, spelt as if they were private by its binding.

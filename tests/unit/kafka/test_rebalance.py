@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from millrace.core.rebalance import Place, plan_moves
+from millrace.kafka.core.rebalance import Place, plan_moves
 
 
 def held(*replicas: tuple[int, ...]) -> dict[Place, tuple[int, ...]]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millrace.core.record_time import EARLIEST, LATEST, believable
+from millrace.kafka.core.record_time import EARLIEST, LATEST, believable
 
 
 @pytest.mark.generated

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from deltalake import QueryBuilder, write_deltalake
 
-from millrace.core.refused import WrittenFile, as_refused, newest_since
-from millrace.lake.refused import newest_refused
+from millrace.lake.core.quarantine import WrittenFile, as_refused, newest_since
+from millrace.lake.io.refused_rows import newest_refused
 
 NOON = datetime(2026, 11, 18, 12, 0, tzinfo=UTC)
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
-from millrace.core import bronze
-from millrace.lake.follow import follow_table
-from millrace.lake.tables import NoTableError, ensure_bronze
+from millrace.lake.core import bronze
+from millrace.lake.io.follow import follow_table
+from millrace.lake.io.tables import NoTableError, ensure_bronze
 
 
 def test_a_table_is_made_once(tmp_path: Path) -> None:

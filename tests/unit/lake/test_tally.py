@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from millrace.core.tally import Tally, rule_key, stage_key
+from millrace.lake.core.tally import Tally, rule_key, stage_key
 
 
 def test_batches_add_up_by_stage_and_by_rule() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from millrace.core.race import Count, Lap, summary
+from millrace.latency_benchmark.core import Count, Lap, summary
 
 LAP = Lap(
     rate=40_000, sent=100, received=100, doubled=0, disordered=0,

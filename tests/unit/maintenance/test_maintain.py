@@ -6,10 +6,10 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from millrace.core.maintenance.log import DataFile, TableLog
-from millrace.core.maintenance.packing import is_closed, pack_day
-from millrace.core.maintenance.plan import TablePlan, plan_table
-from millrace.core.maintenance.settings import MB, MaintenanceSettings
+from millrace.maintenance.core.logged_files import DataFile, TableLog
+from millrace.maintenance.core.maintenance_plan import TablePlan, plan_table
+from millrace.maintenance.core.maintenance_settings import MB, MaintenanceSettings
+from millrace.maintenance.core.packing import is_closed, pack_day
 
 SETTINGS = MaintenanceSettings()
 TODAY = date(2026, 5, 10)

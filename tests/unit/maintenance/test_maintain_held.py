@@ -9,20 +9,20 @@ from pathlib import Path
 import pytest
 from deltalake import write_deltalake
 
-from millrace.core.event import Kind, read_event
-from millrace.core.incident import Incident
-from millrace.core.incident_advice import advise
-from millrace.core.layout import Layout
-from millrace.core.maintenance.lines import held_lines, plan_lines
-from millrace.core.maintenance.plan import Expire, TablePlan
-from millrace.core.maintenance.retention import Passed
-from millrace.core.pipeline import Keep, PipelineSpec
-from millrace.lake.tables import ensure_bronze
-from millrace.state.objects import FolderObjects
-from millrace.state.outbox import Outbox
-from millrace.state.passed_file import PassedFile
-from millrace.tasks.maintain import maintain, make_plans
-from tests.unit.tables_of_days import rows_of
+from millrace.incidents.core.event import Kind, read_event
+from millrace.incidents.core.incident import Incident
+from millrace.incidents.core.incident_advice import advise
+from millrace.incidents.io.outbox import Outbox
+from millrace.lake.io.tables import ensure_bronze
+from millrace.maintenance.core.maintenance_plan import Expire, TablePlan
+from millrace.maintenance.core.retention import Passed
+from millrace.maintenance.io.maintenance_run import maintain, make_plans
+from millrace.maintenance.io.passed_file import PassedFile
+from millrace.maintenance.text import held_lines, plan_lines
+from millrace.pipelines.core.spec import Keep, PipelineSpec
+from millrace.settings.core.layout import Layout
+from millrace.storage.io.objects import FolderObjects
+from tests.unit.maintenance.tables_of_days import rows_of
 
 NOW = datetime.now(UTC)
 TODAY = NOW.date()

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from millrace.core.maintenance.log import TableLog
-from millrace.core.maintenance.retention import Passed, unneeded_before
-from millrace.lake.follow import read_new_rows
-from millrace.lake.table_log import read_log
-from millrace.lake.tables import ensure_bronze
-from millrace.state.objects import FolderObjects
-from millrace.state.passed_file import PassedFile
-from tests.unit.tables_of_days import rows_of
+from millrace.lake.io.follow import read_new_rows
+from millrace.lake.io.tables import ensure_bronze
+from millrace.maintenance.core.logged_files import TableLog
+from millrace.maintenance.core.retention import Passed, unneeded_before
+from millrace.maintenance.io.passed_file import PassedFile
+from millrace.maintenance.io.table_log import read_log
+from millrace.storage.io.objects import FolderObjects
+from tests.unit.maintenance.tables_of_days import rows_of
 
 DAY = date(2026, 1, 1)
 # Whole hours are counted, and the newest file is a moment old.

@@ -9,16 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millrace.core.maintenance.log import DataFile, TableLog
-from millrace.core.maintenance.plan import plan_table
-from millrace.core.maintenance.retention import (
-    Judged,
-    Passed,
-    is_news,
-    judge_days,
-    unneeded_before,
-)
-from millrace.core.maintenance.settings import MaintenanceSettings
+from millrace.maintenance.core.logged_files import DataFile, TableLog
+from millrace.maintenance.core.maintenance_plan import plan_table
+from millrace.maintenance.core.maintenance_settings import MaintenanceSettings
+from millrace.maintenance.core.retention import Judged, Passed, is_news, judge_days, unneeded_before
 
 NOON = datetime(2026, 5, 10, 12, tzinfo=UTC)
 TODAY = NOON.date()

@@ -6,14 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from millrace.core.errors import (
-    BadValueError,
-    MissingKeyError,
-    SpecErrors,
-    UnknownKeyError,
-)
-from millrace.core.layout import Layout
-from millrace.specs.loader import load_pipelines, load_sites
+from millrace.base.errors import BadValueError, MissingKeyError, SpecErrors, UnknownKeyError
+from millrace.pipelines.io.loader import load_pipelines, load_sites
+from millrace.settings.core.layout import Layout
 
 PIPELINE = {
     "name": "temperature",

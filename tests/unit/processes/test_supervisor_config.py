@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from supervisor.options import ServerOptions
 
-from millrace.core.layout import Layout
-from millrace.local.program import Program
-from millrace.local.supervisor_config import render_config, render_job
-from millrace.state.files import write_atomic
+from millrace.processes.core.program import Program
+from millrace.processes.core.supervisor_config import render_config, render_job
+from millrace.settings.core.layout import Layout
+from millrace.storage.io.files import write_atomic
 
 
 def parse(layout: Layout, programs: list[Program]) -> ServerOptions:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from millrace.core.pipeline import PipelineSpec
-from millrace.core.provision import (
+from millrace.pipelines.core.spec import PipelineSpec
+from millrace.provisioning.core.site_rights import (
     Acl,
     Actual,
     FewerPartitionsError,
@@ -16,7 +16,7 @@ from millrace.core.provision import (
     plan_changes,
     wanted_for_site,
 )
-from millrace.core.site import SiteSpec
+from millrace.sites.core.spec import SiteSpec
 
 SITE = SiteSpec(name="plant-a", bootstrap="127.0.0.1:19092")
 REGISTRATIONS = ["device-registration", "sensor-registration", "sensor-type-registration"]

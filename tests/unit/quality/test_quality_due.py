@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from millrace.core.quality.due import is_due, newest_version
+from millrace.quality.core.due import is_due, newest_version
 
 NOW = datetime(2026, 11, 19, tzinfo=UTC)
 EVERY = timedelta(minutes=15)

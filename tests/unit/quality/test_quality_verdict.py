@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from millrace.core.engine import EngineSpec, Tables
-from millrace.core.quality.page import render
-from millrace.core.quality.span import History, Span, VersionError, plan_span
-from millrace.core.quality.task import Checked, QualityResult, QualitySpec
-from millrace.core.quality.verdict import Outcome, Sample, outcome_of, worst_of
-from millrace.core.refine import Severity
-from millrace.state.checked import read_checked, remember
+from millrace.lake.core.refine import Severity
+from millrace.quality.core.commit_span import History, Span, VersionError, plan_span
+from millrace.quality.core.quality_page import render
+from millrace.quality.core.quality_task import Checked, QualityResult, QualitySpec
+from millrace.quality.core.verdict import Outcome, Sample, outcome_of, worst_of
+from millrace.quality.io.quality_progress import read_checked, remember
+from millrace.settings.core.engine import EngineSpec, Tables
 
 HISTORY = History(table_id="one", earliest=10, latest=20)
 

@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from pydantic import ValidationError
 
-from millrace.core.coordinates import Part
-from millrace.core.heartbeat import PartitionLag
-from millrace.core.relay import RelaySpec
-from millrace.core.relay_beat import RelayBeat, SourceBeat
-from millrace.core.relay_plan import (
+from millrace.jobs.core.heartbeat import PartitionLag
+from millrace.kafka.core.coordinates import Part
+from millrace.relay.core.beat import RelayBeat, SourceBeat
+from millrace.relay.core.positions import Mark, Position, decode, encode
+from millrace.relay.core.relay_plan import (
     Verdict,
     batch_records,
     judge,
@@ -19,11 +19,11 @@ from millrace.core.relay_plan import (
     prefetch_kb,
     refused,
 )
-from millrace.core.relay_positions import Mark, Position, decode, encode
-from millrace.core.relay_references import check_clusters, check_relays
-from millrace.core.relay_rights import wanted_at_site, wanted_at_target
-from millrace.core.simulation import Simulator
-from millrace.core.site import LocalBroker, SiteSpec
+from millrace.relay.core.relay_references import check_clusters, check_relays
+from millrace.relay.core.relay_rights import wanted_at_site, wanted_at_target
+from millrace.relay.core.spec import RelaySpec
+from millrace.sites.core.simulation import Simulator
+from millrace.sites.core.spec import LocalBroker, SiteSpec
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 PART = Part("plant-a", "t", 2)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from millrace.cli.relay import read_part
-from millrace.core.coordinates import Part
-from millrace.core.errors import MillraceError
+from millrace.base.errors import MillraceError
+from millrace.kafka.core.coordinates import Part
+from millrace.relay.cli import read_part
 
 
 @pytest.mark.parametrize(

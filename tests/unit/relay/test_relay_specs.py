@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from millrace.core.errors import SpecErrors
-from millrace.core.layout import Layout
-from millrace.specs.loader import load_clusters, load_pipelines, load_relays
-from millrace.specs.site_files import with_brokers
+from millrace.base.errors import SpecErrors
+from millrace.pipelines.io.loader import load_clusters, load_pipelines, load_relays
+from millrace.settings.core.layout import Layout
+from millrace.sites.io.site_files import with_brokers
 
 GOOD = "name: r\nsites: all\ntopics: [t]\nto: centre\n"
 CENTRE = "name: centre\nbootstrap: 127.0.0.1:19292\nlocal: {brokers: 3}  # here\n"

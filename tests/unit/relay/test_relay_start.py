@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millrace.core.coordinates import Part
-from millrace.core.ranges import Range
-from millrace.core.relay_plan import Cause, Halt
-from millrace.core.relay_positions import Mark, Origin, Position, fingerprint
-from millrace.core.relay_start import Start, begin, check_first, renewed
+from millrace.base.ranges import Range
+from millrace.kafka.core.coordinates import Part
+from millrace.relay.core.positions import Mark, Origin, Position, fingerprint
+from millrace.relay.core.relay_plan import Cause, Halt
+from millrace.relay.core.start import Start, begin, check_first, renewed
 
 PART = Part("plant-a", "t", 2)
 HERE = Origin("id-1", "there-1")

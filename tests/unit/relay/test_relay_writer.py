@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError
 
-from millrace.core.coordinates import Part
-from millrace.core.relay_plan import TRANSACTION_BYTES, Halt
-from millrace.core.relay_positions import Mark, Origin, Position
-from millrace.edge.relay.inbox import Batch, Inbox
-from millrace.edge.relay.ledger import Ledger
-from millrace.edge.relay.target import AbortedError
-from millrace.edge.relay.writer import Writer
+from millrace.kafka.core.coordinates import Part
+from millrace.relay.core.positions import Mark, Origin, Position
+from millrace.relay.core.relay_plan import TRANSACTION_BYTES, Halt
+from millrace.relay.io.inbox import Batch, Inbox
+from millrace.relay.io.relay_ledger import Ledger
+from millrace.relay.io.target import AbortedError
+from millrace.relay.io.writer import Writer
 
 OLD, NEW = {"t": Origin("old", "there")}, {"t": Origin("new", "there")}
 P, Q = Part("a", "t", 0), Part("a", "t", 1)

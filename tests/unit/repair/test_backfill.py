@@ -6,10 +6,10 @@ from datetime import date
 
 import pytest
 
-from millrace.core.backfill import check_days, settled_rows
-from millrace.core.ends import Ends
-from millrace.core.errors import MillraceError
-from millrace.core.incarnations import Incarnation
+from millrace.base.errors import MillraceError
+from millrace.ingest.core.ends import Ends
+from millrace.kafka.core.incarnations import Incarnation
+from millrace.repair.core.backfill_spec import check_days, settled_rows
 
 TODAY = date(2026, 11, 18)
 

@@ -9,13 +9,9 @@ from typing import Any
 
 import pytest
 
-from millrace.core.coordinates import Part, in_ranges, on_days
-from millrace.core.ends import Ends, below
-from millrace.core.errors import MillraceError
-from millrace.core.incarnations import Incarnation
-from millrace.core.instants import first_kept_day, latest_of, parse_day, parse_instant
-from millrace.core.lag import Bounds
-from millrace.core.ranges import (
+from millrace.base.errors import MillraceError
+from millrace.base.instants import first_kept_day, latest_of, parse_day, parse_instant
+from millrace.base.ranges import (
     Range,
     Ranges,
     common,
@@ -25,7 +21,11 @@ from millrace.core.ranges import (
     show,
     without,
 )
-from millrace.core.replay import (
+from millrace.ingest.core.ends import Ends, below
+from millrace.ingest.core.lag import Bounds
+from millrace.kafka.core.coordinates import Part, in_ranges, on_days
+from millrace.kafka.core.incarnations import Incarnation
+from millrace.repair.core.replay_spec import (
     Asked,
     ReplayResult,
     Window,

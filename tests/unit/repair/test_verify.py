@@ -6,8 +6,11 @@ from typing import Any
 
 import pytest
 
-from millrace.core.alarms import Kind, disagreement_alarm, sequence_alarm
-from millrace.core.continuity import (
+from millrace.base.ranges import Range, Ranges
+from millrace.ingest.core.lag import Bounds, overtaken
+from millrace.kafka.core.coordinates import Part
+from millrace.repair.core.alarms import Kind, disagreement_alarm, sequence_alarm
+from millrace.repair.core.verify_spec import (
     ContinuityResult,
     Facts,
     Verdict,
@@ -19,9 +22,6 @@ from millrace.core.continuity import (
     to_ask,
     topics_with_empty_offsets,
 )
-from millrace.core.coordinates import Part
-from millrace.core.lag import Bounds, overtaken
-from millrace.core.ranges import Range, Ranges
 
 PART = Part("plant-a", "t", 0)
 

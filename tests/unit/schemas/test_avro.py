@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from millrace.edge.avro import SchemaError, Schemas, schema_id
-from millrace.edge.decode import decode
+from millrace.schemas.io.avro import SchemaError, Schemas, schema_id
+from millrace.schemas.io.decode import decode
 
-SCHEMAS = Schemas.load(Path(__file__).parents[2] / "schemas")
+SCHEMAS = Schemas.load(Path(__file__).parents[3] / "schemas")
 TEMPERATURE = SCHEMAS.latest("temperature-data")
 RECORD = {"sensor_id": "a-1", "timestamp": 1_000, "temperature": 20.5, "unit": "C"}
 SHOWN = RECORD | {"timestamp": datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC)}

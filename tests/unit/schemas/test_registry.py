@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from millrace.core.errors import MillraceError
-from millrace.core.layout import Layout
-from millrace.core.registry import (
+from millrace.base.errors import MillraceError
+from millrace.schemas.core.registry import (
     OutOfStepError,
     Registry,
     User,
@@ -22,8 +21,9 @@ from millrace.core.registry import (
     subject_of,
     topic_of,
 )
-from millrace.local.registry import NotInstalledError, keep, prepare_registry
-from millrace.settings import Settings
+from millrace.schemas.io.local_registry import NotInstalledError, keep, prepare_registry
+from millrace.settings.core.layout import Layout
+from millrace.settings.io.environment import Settings
 
 PASSWORDS = {User.ADMIN: "one", User.PUBLISHER: "two", User.READER: "three"}
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from millrace.cli.site import app
-from millrace.core.gateway.revoked import revoked_in
-from millrace.core.layout import Layout
-from millrace.local.pki import ensure_authority
+from millrace.secrets.core.revoked import revoked_in
+from millrace.secrets.io.pki import ensure_authority
+from millrace.settings.core.layout import Layout
+from millrace.site_changes.cli.site_command import app
 from tests.unit.homes import with_plant_a
 
 

@@ -12,21 +12,21 @@ import pytest
 from cryptography import x509
 from cryptography.x509.oid import NameOID
 
-from millrace.core.addresses import LOCAL_NAMES
-from millrace.core.layout import Layout
-from millrace.core.site import SiteSpec
-from millrace.local import certificates
-from millrace.local.certificates import Authority, Role
-from millrace.local.devices import issue
-from millrace.local.pki import (
+from millrace.base.addresses import LOCAL_NAMES
+from millrace.secrets.core import certificates
+from millrace.secrets.core.certificates import Authority, Role
+from millrace.secrets.io.device_certificates import issue
+from millrace.secrets.io.pki import (
     BrokenPkiError,
     ensure_administrator,
     ensure_authority,
     ensure_certificate,
     ensure_server_certificate,
 )
-from millrace.local.succession import Place, begin, end, switch
-from millrace.state.files import write_atomic
+from millrace.secrets.io.succession import Place, begin, end, switch
+from millrace.settings.core.layout import Layout
+from millrace.sites.core.spec import SiteSpec
+from millrace.storage.io.files import write_atomic
 
 
 @pytest.fixture

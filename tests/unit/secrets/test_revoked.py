@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from millrace.core.gateway.revoked import MOST, revoked_in
+from millrace.secrets.core.revoked import MOST, revoked_in
 
 
 def test_a_list_of_revoked_certificates_that_is_too_long_is_refused():

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace.core.layout import Layout
-from millrace.local.secrets import (
+from millrace.secrets.io.passwords import (
     NoCredentialsError,
     draft_password,
     ensure_user,
@@ -18,6 +17,7 @@ from millrace.local.secrets import (
     read_user,
     take_up,
 )
+from millrace.settings.core.layout import Layout
 
 
 @pytest.fixture

@@ -9,21 +9,21 @@ import pytest
 from cryptography.hazmat.primitives.serialization import pkcs12
 from typer.testing import CliRunner
 
-from millrace.cli.authority import app
-from millrace.core.addresses import LOCAL_NAMES
-from millrace.core.cluster import KEY_STORE_PASSWORD, Cluster
-from millrace.core.errors import MillraceError
-from millrace.core.layout import Layout
-from millrace.core.store import Bucket
-from millrace.local.certificates import Role, is_issued_by
-from millrace.local.cluster import prepare_cluster
-from millrace.local.devices import issue
-from millrace.local.gateway import hand_over
-from millrace.local.object_store import ensure_trust_store
-from millrace.local.pki import ensure_authority, ensure_certificate
-from millrace.local.succession import Place, Step, SuccessionError, begin, end, switch
-from millrace.specs.loader import load_sites
-from millrace.state.properties import read_properties
+from millrace.base.addresses import LOCAL_NAMES
+from millrace.base.errors import MillraceError
+from millrace.gateway.bundle.io.local_gateway import hand_over
+from millrace.pipelines.io.loader import load_sites
+from millrace.secrets.cli import app
+from millrace.secrets.core.certificates import Role, is_issued_by
+from millrace.secrets.io.device_certificates import issue
+from millrace.secrets.io.pki import ensure_authority, ensure_certificate
+from millrace.secrets.io.succession import Place, Step, SuccessionError, begin, end, switch
+from millrace.settings.core.layout import Layout
+from millrace.settings.core.spark_cluster import KEY_STORE_PASSWORD, Cluster
+from millrace.stack.io.local_cluster import prepare_cluster
+from millrace.stack.io.object_store import ensure_trust_store
+from millrace.storage.core.bucket import Bucket
+from millrace.storage.io.properties import read_properties
 from tests.unit.homes import with_plant_a
 
 

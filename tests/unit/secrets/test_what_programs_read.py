@@ -10,8 +10,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 import yaml
 
-from millrace.core.layout import Layout
-from millrace.core.provision import (
+from millrace.provisioning.core.site_rights import (
     APP,
     GATEWAY,
     INGEST,
@@ -21,11 +20,12 @@ from millrace.core.provision import (
     SIMULATOR,
     SITE_USERS,
 )
-from millrace.core.registry import NAME as REGISTRY
-from millrace.core.registry import User
-from millrace.core.simulation import SIMULATOR_KEY
+from millrace.schemas.core.registry import NAME as REGISTRY
+from millrace.schemas.core.registry import User
+from millrace.settings.core.layout import Layout
+from millrace.sites.core.simulation import SIMULATOR_KEY
 
-CHECKOUT = Path(__file__).resolve().parents[2]
+CHECKOUT = Path(__file__).resolve().parents[3]
 SERVICES = yaml.safe_load((CHECKOUT / "docker-compose.yml").read_text())["services"]
 HOME = PurePosixPath("/opt/millrace")
 LAYOUT = Layout(Path(HOME), apart=True)

@@ -9,10 +9,10 @@ import httpx
 import pytest
 import yaml
 
-from millrace.core.errors import RunnerRefusedError, SpecErrors
-from millrace.remote.kube_access import Access, read_kubeconfig
-from millrace.settings import HOME_VARIABLE, Settings
-from millrace.specs.loader import load_pipelines
+from millrace.base.errors import RunnerRefusedError, SpecErrors
+from millrace.jobs.io.runners.kube_access import Access, read_kubeconfig
+from millrace.pipelines.io.loader import load_pipelines
+from millrace.settings.io.environment import HOME_VARIABLE, Settings
 
 STORE = "store: {kind: s3, bucket: plant-data}\n"
 CLUSTER = "kubernetes: {namespace: m, image: i, service_account: s, secret: l%s}\n"

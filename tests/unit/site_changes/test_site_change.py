@@ -4,12 +4,24 @@ from __future__ import annotations
 
 import pytest
 
-from millrace.core.pipeline import PipelineSpec
-from millrace.core.provision import SITE_USERS, Acl, Actual, Operation, Resource, wanted_for_site
-from millrace.core.site import LocalBroker, SiteSpec
-from millrace.core.site_change import Present, SiteChange, plan_at_cluster, plan_site_change
-from millrace.core.site_change_lines import plan_lines
-from millrace.core.site_wish import Action, SiteWishError, Wish
+from millrace.pipelines.core.spec import PipelineSpec
+from millrace.provisioning.core.site_rights import (
+    SITE_USERS,
+    Acl,
+    Actual,
+    Operation,
+    Resource,
+    wanted_for_site,
+)
+from millrace.site_changes.core.site_change import (
+    Present,
+    SiteChange,
+    plan_at_cluster,
+    plan_site_change,
+)
+from millrace.site_changes.core.site_request import Action, SiteWishError, Wish
+from millrace.site_changes.text import plan_lines
+from millrace.sites.core.spec import LocalBroker, SiteSpec
 
 A = SiteSpec(name="plant-a", bootstrap="a.example:9093", client={"socket.keepalive.enable": True})
 Z = SiteSpec(name="plant-z", bootstrap="z.example:9093")

@@ -12,17 +12,17 @@ import pytest
 from moto import mock_aws
 from pydantic import ValidationError
 
-from millrace.core.central import Central
-from millrace.core.central_rights import wanted_at_central
-from millrace.core.effects import effects_of
-from millrace.core.errors import MillraceError, TransientError
-from millrace.core.job import plan_ingest
-from millrace.core.layout import Layout
-from millrace.core.pipeline import PipelineSpec
-from millrace.core.provision import Operation, Resource
-from millrace.core.site import SiteSpec
-from millrace.edge.central import role_settings
-from millrace.state.aws_secrets import read_secret
+from millrace.base.errors import MillraceError, TransientError
+from millrace.jobs.core.spec import plan_ingest
+from millrace.pipelines.core.effects import effects_of
+from millrace.pipelines.core.spec import PipelineSpec
+from millrace.provisioning.core.site_rights import Operation, Resource
+from millrace.provisioning.io.central_admin import role_settings
+from millrace.relay.core.central_rights import wanted_at_central
+from millrace.secrets.io.aws_secrets import read_secret
+from millrace.settings.core.layout import Layout
+from millrace.sites.core.central import Central
+from millrace.sites.core.spec import SiteSpec
 
 SECRET = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:AmazonMSK_x_ingest-AbCdEf"
 CENTRAL = Central(bootstrap="b-1.example:9096", secret=SECRET, admin="b-1.example:9098")

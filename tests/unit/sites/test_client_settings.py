@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from millrace.core.client_settings import JAVA, LIBRDKAFKA, check_client_settings, problem_of
-from millrace.core.errors import SpecErrors
-from millrace.core.kafka_client import as_properties, librdkafka_settings
-from millrace.core.layout import Layout
-from millrace.core.site import SiteSpec
-from millrace.core.site_change import Present, plan_site_change
-from millrace.core.site_wish import Action, SiteWishError, Wish
-from millrace.specs.loader import load_clusters, load_sites
+from millrace.base.errors import SpecErrors
+from millrace.kafka.core.kafka_client import as_properties, librdkafka_settings
+from millrace.pipelines.io.loader import load_clusters, load_sites
+from millrace.settings.core.layout import Layout
+from millrace.site_changes.core.site_change import Present, plan_site_change
+from millrace.site_changes.core.site_request import Action, SiteWishError, Wish
+from millrace.sites.core.client_settings import JAVA, LIBRDKAFKA, check_client_settings, problem_of
+from millrace.sites.core.spec import SiteSpec
 
 # What each would do to whoever reads the site's file with the rights of a gateway, job or relay.
 DANGEROUS = {

@@ -5,7 +5,7 @@ from itertools import islice
 
 import pytest
 
-from millrace.core.simulation import Simulator, readings, temperature_at
+from millrace.sites.core.simulation import Simulator, readings, temperature_at
 
 QUIET = Simulator(base=20, target=25, noise=0, spike_chance=0)
 

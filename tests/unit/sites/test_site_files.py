@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from millrace.core.site import LocalBroker, SiteSpec
-from millrace.specs.site_files import edited_site_text, new_site_text
+from millrace.sites.core.spec import LocalBroker, SiteSpec
+from millrace.sites.io.site_files import edited_site_text, new_site_text
 
-SITES = Path(__file__).parents[2] / "dags" / "sites"
+SITES = Path(__file__).parents[3] / "dags" / "sites"
 BY_HAND = """\
 # Of plant A.
 client:

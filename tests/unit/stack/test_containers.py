@@ -10,19 +10,19 @@ from pathlib import Path
 import pytest
 import yaml
 
-from millrace.core.broker import broker_settings, node_host, node_name, nodes
-from millrace.core.cluster import Cluster, cluster_settings, worker_command
-from millrace.core.layout import Layout
-from millrace.core.site import LocalBroker, SiteSpec
-from millrace.local.answers import is_healthy
-from millrace.local.container_scripts import render_health, render_script
-from millrace.local.containers import prepare_containers
-from millrace.local.plan import StackPlan
-from millrace.local.program import Program
-from millrace.settings import Settings
-from millrace.specs.loader import load_clusters, load_relays, load_sites
+from millrace.kafka.core.broker_settings import broker_settings, node_host, node_name, nodes
+from millrace.pipelines.io.loader import load_clusters, load_relays, load_sites
+from millrace.processes.core.program import Program
+from millrace.settings.core.layout import Layout
+from millrace.settings.core.spark_cluster import Cluster, cluster_settings, worker_command
+from millrace.settings.io.environment import Settings
+from millrace.sites.core.spec import LocalBroker, SiteSpec
+from millrace.stack.io.answers import is_healthy
+from millrace.stack.io.containers.container_scripts import render_health, render_script
+from millrace.stack.io.containers.container_stack import prepare_containers
+from millrace.stack.io.stack_plan import StackPlan
 
-CHECKOUT = Path(__file__).resolve().parents[2]
+CHECKOUT = Path(__file__).resolve().parents[3]
 COMPOSE = yaml.safe_load((CHECKOUT / "docker-compose.yml").read_text())
 SERVICES = COMPOSE["services"]
 

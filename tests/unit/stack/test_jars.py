@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from millrace.local import install, jars
+from millrace.stack.install import install, jars
 
-CHECKOUT = Path(__file__).resolve().parents[2]
+CHECKOUT = Path(__file__).resolve().parents[3]
 PINNED = (CHECKOUT / "infra" / "jars.sha256").read_text()
 
 

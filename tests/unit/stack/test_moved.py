@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from millrace.core.layout import Layout
-from millrace.local.checks import open_var
-from millrace.local.secrets import ensure_user, known_users, read_user
+from millrace.secrets.io.passwords import ensure_user, known_users, read_user
+from millrace.settings.core.layout import Layout
+from millrace.stack.io.checks import open_var
 
 OLD = {
     "secrets/plant-a/app.properties": "username=app\npassword=a\n",

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from millrace.local.progress import summed_up
+from millrace.stack.io.progress import summed_up
 
 
 @pytest.mark.parametrize(

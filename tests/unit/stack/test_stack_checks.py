@@ -11,18 +11,18 @@ from types import SimpleNamespace
 import pytest
 from rich.console import Console
 
-from millrace.core.errors import MillraceError
-from millrace.core.layout import Layout
-from millrace.core.site import LocalBroker, SiteSpec
-from millrace.local import machine
-from millrace.local.checks import UnfitError, check_machine, check_path, check_ports, open_var
-from millrace.local.devices import issue
-from millrace.local.down import reset
-from millrace.local.exclusive import only_one_at_work
-from millrace.local.pki import ensure_authority
-from millrace.local.plan import StackPlan
-from millrace.local.progress import Progress
-from millrace.local.secrets import ensure_user
+from millrace.base.errors import MillraceError
+from millrace.secrets.io.device_certificates import issue
+from millrace.secrets.io.passwords import ensure_user
+from millrace.secrets.io.pki import ensure_authority
+from millrace.settings.core.layout import Layout
+from millrace.sites.core.spec import LocalBroker, SiteSpec
+from millrace.stack.install import machine
+from millrace.stack.io.checks import UnfitError, check_machine, check_path, check_ports, open_var
+from millrace.stack.io.down import reset
+from millrace.stack.io.exclusive import only_one_at_work
+from millrace.stack.io.progress import Progress
+from millrace.stack.io.stack_plan import StackPlan
 from tests.support import free_ports
 
 

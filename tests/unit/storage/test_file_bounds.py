@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from millrace.core.cluster import daemon_properties
-from millrace.core.condition import Condition
-from millrace.core.journal import Journal
-from millrace.core.layout import Layout
-from millrace.core.task import folder_name, forgotten
-from millrace.local.program import Program
-from millrace.local.supervisor_config import render_job, render_program
-from millrace.state import generations
-from millrace.tasks.run import new_task_folder
+from millrace.jobs.core.condition import Condition
+from millrace.jobs.core.journal import Journal
+from millrace.jobs.core.task_spec import folder_name, forgotten
+from millrace.jobs.io import generations
+from millrace.processes.core.program import Program
+from millrace.processes.core.supervisor_config import render_job, render_program
+from millrace.settings.core.layout import Layout
+from millrace.settings.core.spark_cluster import daemon_properties
+from millrace.tasks.io.run import new_task_folder
 
 NOW = datetime(2026, 5, 10, tzinfo=UTC)
 

@@ -6,10 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
-from millrace.core.heartbeat import Heartbeat, Phase
-from millrace.state import generations
-from millrace.state.files import write_atomic, write_new
-from millrace.state.mailbox import Mailbox
+from millrace.jobs.core.heartbeat import Heartbeat, Phase
+from millrace.jobs.io import generations
+from millrace.jobs.io.mailbox import Mailbox
+from millrace.storage.io.files import write_atomic, write_new
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -8,13 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from millrace.core.errors import SpecErrors
-from millrace.core.layout import Layout
-from millrace.core.object_store import PORTS_NEEDED, TOKENS, identities, security, server_options
-from millrace.core.store import Bucket, java_options, spark_settings
-from millrace.settings import HOME_VARIABLE, Settings
-from millrace.state.login import read_login
-from millrace.state.objects import FolderObjects
+from millrace.base.errors import SpecErrors
+from millrace.settings.core.layout import Layout
+from millrace.settings.io.environment import HOME_VARIABLE, Settings
+from millrace.storage.core.bucket import Bucket, java_options, spark_settings
+from millrace.storage.core.store_server import (
+    PORTS_NEEDED,
+    TOKENS,
+    identities,
+    security,
+    server_options,
+)
+from millrace.storage.io.bucket_login import read_login
+from millrace.storage.io.objects import FolderObjects
 
 BUCKET = Bucket(name="lake", prefix="site/a")
 KEY = "the-secret-key"

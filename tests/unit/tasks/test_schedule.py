@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from millrace.core.schedule import hourly, nightly
+from millrace.tasks.core.schedule import hourly, nightly
 
 NAMES = [f"pipeline-{number}" for number in range(300)]
 

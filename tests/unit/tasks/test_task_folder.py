@@ -9,12 +9,12 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from millrace.core.engine import EngineSpec, Tables
-from millrace.core.store import Bucket
-from millrace.core.task import TaskSpec
-from millrace.state.buckets import client
-from millrace.state.objects import objects_at
-from millrace.state.task_folder import brought_here, fetch, forget, send
+from millrace.jobs.core.task_spec import TaskSpec
+from millrace.settings.core.engine import EngineSpec, Tables
+from millrace.storage.core.bucket import Bucket
+from millrace.storage.io.buckets import client
+from millrace.storage.io.objects import objects_at
+from millrace.tasks.io.task_folder import brought_here, fetch, forget, send
 
 BUCKET = Bucket(name="lake", region="eu-central-1")
 PLACE = f"{BUCKET.uri}/jobs/heat/tasks/1-quality"

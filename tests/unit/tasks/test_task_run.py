@@ -8,11 +8,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from millrace.core.engine import EngineSpec, Tables
-from millrace.core.layout import Layout
-from millrace.core.model import Frozen
-from millrace.core.task import TaskSpec
-from millrace.tasks.run import TaskFailedError, new_task_folder, run_task
+from millrace.base.model import Frozen
+from millrace.jobs.core.task_spec import TaskSpec
+from millrace.settings.core.engine import EngineSpec, Tables
+from millrace.settings.core.layout import Layout
+from millrace.tasks.io.run import TaskFailedError, new_task_folder, run_task
 
 # Modules that stand where spark_jobs would; the process is real.
 WORKS = """\

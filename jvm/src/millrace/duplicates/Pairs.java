@@ -1,4 +1,4 @@
-package millrace.twins;
+package millrace.duplicates;
 
 import java.util.Arrays;
 import java.util.stream.LongStream;

@@ -1,10 +1,10 @@
-package millrace.twins;
+package millrace.duplicates;
 
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** Who sent a message, as its headers say; see core/continuity.py for their names. */
+/** Who sent a message, as its headers say; see repair/core/verify_spec.py for their names. */
 record Sender(UTF8String producer, long epoch) {
   private static final UTF8String PRODUCER = UTF8String.fromString("millrace-producer");
   private static final UTF8String EPOCH = UTF8String.fromString("millrace-epoch");
@@ -17,7 +17,7 @@ record Sender(UTF8String producer, long epoch) {
     return new Sender(producer.copy(), epoch);
   }
 
-  /** As core/twins.py calls it. */
+  /** As ingest/core/duplicates.py calls it. */
   String name() {
     return epoch + " " + producer;
   }

@@ -1,4 +1,4 @@
-package millrace.twins;
+package millrace.duplicates;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.type.TypeReference;

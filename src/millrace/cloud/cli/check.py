@@ -9,22 +9,22 @@ from typing import Annotated
 
 import typer
 
-from millrace.cli.check_environment import check_environment
-from millrace.cli.output import Json, print_json, print_line
-from millrace.core.effects import Effects, effects_of
-from millrace.core.errors import MillraceError
-from millrace.core.layout import Layout
-from millrace.core.provision import EVENTS
-from millrace.core.relay_references import relay_targets
-from millrace.settings import Settings
-from millrace.specs.loader import (
+from millrace.base.errors import MillraceError
+from millrace.base.output import Json, print_json, print_line
+from millrace.cloud.cli.check_environment import check_environment
+from millrace.pipelines.core.effects import Effects, effects_of
+from millrace.pipelines.io.loader import (
     load_clusters,
     load_events_site,
     load_pipelines,
     load_relays,
     load_sites,
 )
-from millrace.specs.refining import check_quality
+from millrace.pipelines.io.refining import check_quality
+from millrace.provisioning.core.site_rights import EVENTS
+from millrace.relay.core.relay_references import relay_targets
+from millrace.settings.core.layout import Layout
+from millrace.settings.io.environment import Settings
 
 Environment = Annotated[
     str | None,

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import typer
 
-from millrace.cli.output import print_json, print_line
-from millrace.core.cloud_check import Asked, find_gaps
-from millrace.core.layout import Layout
-from millrace.specs.loader import load_pipelines, load_sites
+from millrace.base.output import print_json, print_line
+from millrace.cloud.core.cloud_check import Asked, find_gaps
+from millrace.pipelines.io.loader import load_pipelines, load_sites
+from millrace.settings.core.layout import Layout
 
 _FAILED = 2
 
@@ -18,8 +18,8 @@ _FAILED = 2
 def check_environment(
     layout: Layout, environment: str, outputs: Path | None, *, as_json: bool
 ) -> None:
-    from millrace.tasks.release import name_release
-    from millrace.tasks.terraform_outputs import read_outputs
+    from millrace.cloud.io.release import name_release
+    from millrace.cloud.io.terraform_outputs import read_outputs
 
     told = read_outputs(layout, environment, outputs)
     asked = Asked(

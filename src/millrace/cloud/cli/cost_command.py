@@ -6,13 +6,13 @@ from typing import Annotated
 
 import typer
 
-from millrace.cli.output import Json, print_json, print_line
-from millrace.core.cost import Estimate, Load
-from millrace.core.cost_book import CostBook
-from millrace.core.errors import MillraceError
-from millrace.core.layout import Layout
-from millrace.settings import layout_here
-from millrace.specs.loader import load_file, load_pipelines, load_sites
+from millrace.base.errors import MillraceError
+from millrace.base.output import Json, print_json, print_line
+from millrace.cloud.core.cost import Estimate, Load
+from millrace.cloud.core.cost_book import CostBook
+from millrace.pipelines.io.loader import load_file, load_pipelines, load_sites
+from millrace.settings.core.layout import Layout
+from millrace.settings.io.environment import layout_here
 
 _FOR_EVER_DAYS = 3650.0
 

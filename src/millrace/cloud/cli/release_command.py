@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from millrace.cli.output import print_line
-from millrace.settings import layout_here
-from millrace.tasks.release import pack
+from millrace.base.output import print_line
+from millrace.cloud.io.release import pack
+from millrace.settings.io.environment import layout_here
 
 
 def release() -> None:

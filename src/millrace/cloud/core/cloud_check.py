@@ -7,14 +7,14 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from millrace.core.central import TOPICS, Central
-from millrace.core.metrics import Metrics
-from millrace.core.model import Frozen
-from millrace.core.pipeline import PipelineSpec
-from millrace.core.references import sites_of
-from millrace.core.remote_settings import EmrServerlessSettings
-from millrace.core.site import SiteSpec
-from millrace.core.store import RemoteStore
+from millrace.base.model import Frozen
+from millrace.jobs.core.metrics import Metrics
+from millrace.pipelines.core.references import sites_of
+from millrace.pipelines.core.spec import PipelineSpec
+from millrace.settings.core.remotes import EmrServerlessSettings
+from millrace.sites.core.central import TOPICS, Central
+from millrace.sites.core.spec import SiteSpec
+from millrace.storage.core.bucket import RemoteStore
 
 RUNNER = "emr-serverless"
 JOBS = ("ingest", "replay", "backfill", "quality", "continuity", "maintain")

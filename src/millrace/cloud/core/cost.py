@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from millrace.core.cost_book import CostBook, Size
-from millrace.core.model import Frozen
+from millrace.base.model import Frozen
+from millrace.cloud.core.cost_book import CostBook, Size
 
 HOURS, DAYS = 730, 30
 SECONDS = DAYS * 86_400

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 
-from millrace.core.model import Frozen
+from millrace.base.model import Frozen
 
 
 class Prices(Frozen):

@@ -8,8 +8,8 @@ from enum import StrEnum
 from hashlib import sha256
 from pathlib import Path
 
-from millrace.core.errors import MillraceError
-from millrace.core.model import Frozen
+from millrace.base.errors import MillraceError
+from millrace.base.model import Frozen
 
 PROGRAM = "terraform"
 # What a plan ends with; anything else is an error.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from millrace.core import bronze
-from millrace.core.columns import resolve_columns
-from millrace.core.model import Frozen
-from millrace.core.pipeline import PipelineSpec
-from millrace.core.silver import QUARANTINE, Schema, silver_schema
-from millrace.core.site import SiteSpec
+from millrace.base.model import Frozen
+from millrace.lake.core import bronze
+from millrace.lake.core.columns import resolve_columns
+from millrace.lake.core.silver import QUARANTINE, Schema, silver_schema
+from millrace.pipelines.core.spec import PipelineSpec
+from millrace.sites.core.spec import SiteSpec
 
 # A catalogue has no word for it; it is read by path.
 _UNKNOWN = "variant"

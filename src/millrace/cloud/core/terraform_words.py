@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from millrace.core.model import Frozen
+from millrace.base.model import Frozen
 
 _SHOWN_CHANGES, _SHOWN_ERROR_LINES = 60, 20
 

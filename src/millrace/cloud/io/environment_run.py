@@ -6,7 +6,8 @@ import shutil
 from hashlib import sha256
 from pathlib import Path
 
-from millrace.core.infrastructure import (
+from millrace.base.model import Frozen
+from millrace.cloud.core.infrastructure import (
     CHANGES,
     NOTHING_TO_DO,
     PROGRAM,
@@ -19,11 +20,10 @@ from millrace.core.infrastructure import (
     refuse_unmeant,
     run_folder_name,
 )
-from millrace.core.layout import Layout
-from millrace.core.model import Frozen
-from millrace.core.terraform_words import explain, summarise
-from millrace.state.files import make_private, mtime_ns
-from millrace.tasks.terraform_run import TerraformRun
+from millrace.cloud.core.terraform_words import explain, summarise
+from millrace.cloud.io.terraform_run import TerraformRun
+from millrace.settings.core.layout import Layout
+from millrace.storage.io.files import make_private, mtime_ns
 
 PLAN, APPLY = "plan", "apply"
 # A plan may hold what its environment keeps to itself.

@@ -13,11 +13,11 @@ from typing import Any
 
 from packaging.markers import Marker
 
-from millrace.core.cloud import plan_cloud
-from millrace.core.layout import Layout
-from millrace.core.locked import closure, dependencies, lines, pinned
-from millrace.specs.loader import load_pipelines, load_sites
-from millrace.specs.refining import check_quality
+from millrace.cloud.core.terraform_input import plan_cloud
+from millrace.gateway.bundle.core.lock_requirements import closure, dependencies, lines, pinned
+from millrace.pipelines.io.loader import load_pipelines, load_sites
+from millrace.pipelines.io.refining import check_quality
+from millrace.settings.core.layout import Layout
 
 # What plugins import and a managed Airflow has not, or too old.
 _ENGINES = ("aws-msk-iam-sasl-signer-python", "boto3", "confluent-kafka", "deltalake", "fastavro")

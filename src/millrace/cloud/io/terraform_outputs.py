@@ -7,8 +7,14 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from millrace.core.infrastructure import PROGRAM, Action, InfrastructureError, Wish, refuse_unmeant
-from millrace.core.layout import Layout
+from millrace.cloud.core.infrastructure import (
+    PROGRAM,
+    Action,
+    InfrastructureError,
+    Wish,
+    refuse_unmeant,
+)
+from millrace.settings.core.layout import Layout
 
 _LIMIT_S = 120
 

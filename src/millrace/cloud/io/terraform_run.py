@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from millrace.core.infrastructure import Step
-from millrace.core.terraform_words import Ended
-from millrace.state.files import read_text, write_atomic, write_new
-from millrace.tasks.terraform_steps import EXIT, PID, STEP, STOP
+from millrace.cloud.core.infrastructure import Step
+from millrace.cloud.core.terraform_words import Ended
+from millrace.cloud.io.terraform_steps import EXIT, PID, STEP, STOP
+from millrace.storage.io.files import read_text, write_atomic, write_new
 
-_PROGRAM = "millrace.tasks.terraform_steps"
+_PROGRAM = "millrace.cloud.io.terraform_steps"
 _TOLD = "exit-told"
 # 'millrace down' kills what carries the stack's marks; Airflow's settings hold passwords.
 _KEPT_BACK = ("MILLRACE_", "AIRFLOW_", "_AIRFLOW_")

@@ -12,8 +12,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from millrace.core.infrastructure import Step
-from millrace.state.files import write_atomic
+from millrace.cloud.core.infrastructure import Step
+from millrace.storage.io.files import write_atomic
 
 STEP, PID, STOP, EXIT = "step.json", "pid", "asked-to-stop", "exit"
 _NOT_STARTED = 127

@@ -7,16 +7,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from millrace.core.condition import Observation
-from millrace.core.errors import JobFailedError
-from millrace.core.heartbeat import Heartbeat
-from millrace.core.job import JobSpec, JobStatus, Runner
-from millrace.core.layout import Layout
-from millrace.core.supervision import Action, Decision, decide
-from millrace.core.trend import Trend, follow
-from millrace.specs.runners import load_runner
-from millrace.state.mailbox import Mailbox
-from millrace_airflow.deployment import Deployment
+from millrace.base.errors import JobFailedError
+from millrace.jobs.core.condition import Observation
+from millrace.jobs.core.heartbeat import Heartbeat
+from millrace.jobs.core.spec import JobSpec, JobStatus, Runner
+from millrace.jobs.core.supervision import Action, Decision, decide
+from millrace.jobs.core.trend import Trend, follow
+from millrace.jobs.io.deployment import Deployment
+from millrace.jobs.io.installed_runners import load_runner
+from millrace.jobs.io.mailbox import Mailbox
+from millrace.settings.core.layout import Layout
 
 log = logging.getLogger(__name__)
 

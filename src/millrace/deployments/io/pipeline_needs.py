@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 
-from millrace.core.central_rights import wanted_at_central
-from millrace.core.errors import TransientError
-from millrace.core.layout import Layout
-from millrace.core.pipeline import PipelineSpec
-from millrace.core.provision import wanted_for_site
-from millrace.core.site import SiteSpec
-from millrace_airflow.deployment import Deployment, known_pipelines, recall, remember
+from millrace.base.errors import TransientError
+from millrace.jobs.io.deployment import Deployment, known_pipelines, recall, remember
+from millrace.pipelines.core.spec import PipelineSpec
+from millrace.provisioning.core.site_rights import wanted_for_site
+from millrace.relay.core.central_rights import wanted_at_central
+from millrace.settings.core.layout import Layout
+from millrace.sites.core.spec import SiteSpec
 
 log = logging.getLogger(__name__)
 
@@ -41,12 +41,12 @@ def _provision_sites(deployment: Deployment, layout: Layout) -> tuple[list[str],
 
 def _provision_site(site: SiteSpec, deployment: Deployment, layout: Layout) -> list[str]:
     if layout.central:
-        from millrace.edge.central import provision_central
+        from millrace.provisioning.io.central_admin import provision_central
 
         sharing = _sharing_topics(deployment, layout)
         return provision_central(layout.central, wanted_at_central(layout.central, site, sharing))
 
-    from millrace.local.provision import provision_as_admin
+    from millrace.provisioning.io.site_admin import provision_as_admin
 
     wanted = wanted_for_site(site, _sharing_topics(deployment, layout), layout.events_site)
     return provision_as_admin(layout, site, wanted)
@@ -67,7 +67,7 @@ def _may_go_on(deployment: Deployment, layout: Layout, unreachable: list[str]) -
 
 
 def _provision_lake(deployment: Deployment, layout: Layout) -> list[str]:
-    from millrace.lake.tables import ensure_bronze
+    from millrace.lake.io.tables import ensure_bronze
 
     table = deployment.job(layout).tables.bronze
     return [f"table {table}: created"] if ensure_bronze(table, layout.bucket) else []

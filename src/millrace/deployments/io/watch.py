@@ -6,19 +6,19 @@ import logging
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from millrace.core.condition import Condition
-from millrace.core.errors import MillraceError, TransientError
-from millrace.core.heartbeat import Heartbeat
-from millrace.core.layout import Layout
-from millrace.core.patrol import SIGN_EVERY
-from millrace.core.supervision import Action, Decision
-from millrace.core.trend import Trend
-from millrace.specs.deployed_files import deployed_files
-from millrace.state.files import mtime_ns
-from millrace.state.mailbox import Mailbox
-from millrace_airflow.deployment import Deployment, read_or_recall, recall
-from millrace_airflow.ensure import BudgetUsedUpError, Clock, Keeper, Outcome, utc_now
-from millrace_airflow.herald import Herald
+from millrace.base.errors import MillraceError, TransientError
+from millrace.deployments.io.keeper import BudgetUsedUpError, Clock, Keeper, Outcome, utc_now
+from millrace.incidents.io.event_reporter import Herald
+from millrace.jobs.core.condition import Condition
+from millrace.jobs.core.heartbeat import Heartbeat
+from millrace.jobs.core.patrol import SIGN_EVERY
+from millrace.jobs.core.supervision import Action, Decision
+from millrace.jobs.core.trend import Trend
+from millrace.jobs.io.deployment import Deployment, read_or_recall, recall
+from millrace.jobs.io.mailbox import Mailbox
+from millrace.pipelines.io.deployed_files import deployed_files
+from millrace.settings.core.layout import Layout
+from millrace.storage.io.files import mtime_ns
 
 log = logging.getLogger(__name__)
 

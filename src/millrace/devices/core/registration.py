@@ -10,9 +10,9 @@ from typing import Annotated
 
 from pydantic import StringConstraints
 
-from millrace.core.errors import MillraceError
-from millrace.core.model import Frozen
-from millrace.core.suggest import did_you_mean
+from millrace.base.errors import MillraceError
+from millrace.base.model import Frozen
+from millrace.base.suggest import did_you_mean
 
 
 class Kind(StrEnum):

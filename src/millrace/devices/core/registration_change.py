@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from pydantic import TypeAdapter, ValidationError
 
-from millrace.core.registration import (
+from millrace.devices.core.registration import (
     MODELS,
     Entry,
     Kind,

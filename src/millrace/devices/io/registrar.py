@@ -17,12 +17,12 @@ from confluent_kafka import (
     TopicPartition,
 )
 
-from millrace.core.provision import REGISTRAR
-from millrace.core.registration import MODELS, Kind, Registered, Thing
-from millrace.core.registration_change import Change
-from millrace.core.site import ClientSettings, SiteSpec
-from millrace.edge.avro import Schemas, schema_id
-from millrace.edge.errors import SiteError, UnreachableError, Watch, watched
+from millrace.devices.core.registration import MODELS, Kind, Registered, Thing
+from millrace.devices.core.registration_change import Change
+from millrace.kafka.io.client_errors import SiteError, UnreachableError, Watch, watched
+from millrace.provisioning.core.site_rights import REGISTRAR
+from millrace.schemas.io.avro import Schemas, schema_id
+from millrace.sites.core.spec import ClientSettings, SiteSpec
 
 _TIMEOUT_S = 15.0
 _PAUSE_MAX_S = 0.5

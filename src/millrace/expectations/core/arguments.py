@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, StrictBool, StrictStr
 
-from millrace.core.model import Frozen
-from millrace.core.quality.literals import identifier
+from millrace.base.model import Frozen
+from millrace.expectations.core.literals import identifier
 
 # Name and type of every column a rule may speak of.
 Columns = Mapping[str, str]

@@ -6,10 +6,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StrictBool, StrictStr
 
-from millrace.core.columns import TYPES
-from millrace.core.model import Frozen
-from millrace.core.quality import values
-from millrace.core.quality.arguments import (
+from millrace.base.model import Frozen
+from millrace.expectations.core import values
+from millrace.expectations.core.arguments import (
     Arguments,
     Columns,
     Count,
@@ -19,6 +18,7 @@ from millrace.core.quality.arguments import (
     Share,
     UnfitError,
 )
+from millrace.lake.core.columns import TYPES
 
 
 class BatchLevel(Arguments):

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from millrace.core.columns import MOST, Column
-from millrace.core.model import Frozen
-from millrace.core.quality.arguments import Arguments, Columns
-from millrace.core.quality.batch_level import BATCH_LEVEL
-from millrace.core.quality.row_level import ROW_LEVEL, RowLevel
-from millrace.core.quality.suite import Expectation
-from millrace.core.refine import Rule
-from millrace.core.silver import silver_schema
-from millrace.core.suggest import did_you_mean
+from millrace.base.model import Frozen
+from millrace.base.suggest import did_you_mean
+from millrace.expectations.core.arguments import Arguments, Columns
+from millrace.expectations.core.batch_level import BATCH_LEVEL
+from millrace.expectations.core.row_level import ROW_LEVEL, RowLevel
+from millrace.expectations.core.suite import Expectation
+from millrace.lake.core.columns import MOST, Column
+from millrace.lake.core.refine import Rule
+from millrace.lake.core.silver import silver_schema
 
 
 class CompiledSuite(Frozen):

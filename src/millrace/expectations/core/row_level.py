@@ -10,9 +10,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, StrictBool, StrictStr
 
-from millrace.core.columns import TYPES
-from millrace.core.quality import literals, values
-from millrace.core.quality.arguments import (
+from millrace.expectations.core import literals, values
+from millrace.expectations.core.arguments import (
     Arguments,
     Columns,
     Count,
@@ -22,7 +21,8 @@ from millrace.core.quality.arguments import (
     UnfitError,
     Value,
 )
-from millrace.core.quality.regex import check_regex
+from millrace.expectations.core.regex import check_regex
+from millrace.lake.core.columns import TYPES
 
 Regex = Annotated[StrictStr, AfterValidator(check_regex)]
 

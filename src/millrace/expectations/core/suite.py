@@ -7,8 +7,8 @@ from uuid import UUID
 
 from pydantic import Field
 
-from millrace.core.model import Frozen
-from millrace.core.refine import Severity
+from millrace.base.model import Frozen
+from millrace.lake.core.refine import Severity
 
 # The kwargs by which Great Expectations judges only some rows.
 _ROW_CONDITION = ("row_condition", "condition_parser")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime
 from typing import Any
 
-from millrace.core.quality import literals
+from millrace.expectations.core import literals
 
 NUMBERS = ("int", "bigint", "double")
 ORDERED = (*NUMBERS, "timestamp", "date")

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from millrace.core.errors import BadValueError, SpecError, SpecErrors
-from millrace.core.quality.arguments import Arguments, Columns, UnfitError
-from millrace.core.quality.compiled import CompiledSuite, arguments_of, compile_suite
-from millrace.core.quality.suite import Expectation, Suite
+from millrace.base.errors import BadValueError, SpecError, SpecErrors
+from millrace.expectations.core.arguments import Arguments, Columns, UnfitError
+from millrace.expectations.core.compiled import CompiledSuite, arguments_of, compile_suite
+from millrace.expectations.core.suite import Expectation, Suite
 from millrace.specs.explain import explain
 from millrace.specs.json_lines import part_of, read_json
 from millrace.specs.yaml_lines import Document, KeyPath

@@ -6,9 +6,9 @@ from collections.abc import Container, Iterable
 from datetime import datetime
 from itertools import islice
 
-from millrace.core.hidden import hidden
-from millrace.core.incident import Incident
-from millrace.core.model import Frozen
+from millrace.base.hidden import hidden
+from millrace.base.model import Frozen
+from millrace.incidents.core.incident import Incident
 
 _SHOWN = 20
 

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from millrace.core.condition import Condition, describe_halts
-from millrace.core.heartbeat import Heartbeat, SiteBeat
-from millrace.core.journal import Journal, Note, Sample
-from millrace.core.model import Frozen
-from millrace.core.pipeline import PipelineSpec
-from millrace.core.refine import Severity
+from millrace.base.model import Frozen
+from millrace.jobs.core.condition import Condition, describe_halts
+from millrace.jobs.core.heartbeat import Heartbeat, SiteBeat
+from millrace.jobs.core.journal import Journal, Note, Sample
+from millrace.lake.core.refine import Severity
+from millrace.pipelines.core.spec import PipelineSpec
 
 # A job that rests says nothing, and need not.
 _AT_REST = {

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from pydantic import Field
 
-from millrace.core.condition import Condition, describe_halts
-from millrace.core.engine import Tables
-from millrace.core.heartbeat import Heartbeat, Phase
-from millrace.core.job import JobState, JobStatus
-from millrace.core.model import Frozen
-from millrace.core.pipeline import PipelineSpec
-from millrace.core.relay_beat import RelayBeat
+from millrace.base.model import Frozen
+from millrace.jobs.core.condition import Condition, describe_halts
+from millrace.jobs.core.heartbeat import Heartbeat, Phase
+from millrace.jobs.core.spec import JobState, JobStatus
+from millrace.pipelines.core.spec import PipelineSpec
+from millrace.relay.core.beat import RelayBeat
+from millrace.settings.core.engine import Tables
 
 DOWN = "down"
 _READING = {JobState.RUNNING, Condition.DEGRADED}

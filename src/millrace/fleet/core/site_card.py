@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from millrace.core.heartbeat import Heartbeat
-from millrace.core.model import Frozen
-from millrace.core.site import SiteSpec
+from millrace.base.model import Frozen
+from millrace.jobs.core.heartbeat import Heartbeat
+from millrace.sites.core.spec import SiteSpec
 
 
 class SiteReader(Frozen):

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from millrace.core.layout import Layout
-from millrace.core.status import EndingCertificate
-from millrace.local import certificates
+from millrace.fleet.core.platform_status import EndingCertificate
+from millrace.secrets.core import certificates
+from millrace.settings.core.layout import Layout
 
 # All that they sign ends with them, and everybody has to be handed new ones.
 _AUTHORITY_WARNING = timedelta(days=365)

@@ -8,28 +8,28 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from millrace.core.errors import MillraceError, TransientError
-from millrace.core.fleet import Card, Page, Verdict, make_card, make_page
-from millrace.core.fleet_incidents import IncidentLine, list_incidents
-from millrace.core.fleet_site import SitePage, make_site_page
-from millrace.core.heartbeat import Heartbeat
-from millrace.core.hidden import hidden_lines
-from millrace.core.journal import Journal
-from millrace.core.layout import Layout
-from millrace.core.pipeline import PipelineSpec
-from millrace.core.quality.task import QualityResult
-from millrace.core.refused import Refused
-from millrace.core.site import SiteSpec
-from millrace.core.status import RelayStatus, describe_relay, tables_of
-from millrace.local.certificates import read_certificate
-from millrace.local.secrets import known_users
-from millrace.specs.loader import load_file, pipeline_files
-from millrace.specs.runners import load_runner
-from millrace.state.files import read_text
-from millrace.state.incidents import Incidents
-from millrace.state.mailbox import Mailbox
-from millrace.state.relay_beats import read_relay_beat
-from millrace_airflow.deployment import read_alone
+from millrace.base.errors import MillraceError, TransientError
+from millrace.base.hidden import hidden_lines
+from millrace.fleet.core.incident_card import IncidentLine, list_incidents
+from millrace.fleet.core.pipeline_card import Card, Page, Verdict, make_card, make_page
+from millrace.fleet.core.platform_status import RelayStatus, describe_relay, tables_of
+from millrace.fleet.core.site_card import SitePage, make_site_page
+from millrace.incidents.io.incident_folders import Incidents
+from millrace.jobs.core.heartbeat import Heartbeat
+from millrace.jobs.core.journal import Journal
+from millrace.jobs.io.deployment import read_alone
+from millrace.jobs.io.installed_runners import load_runner
+from millrace.jobs.io.mailbox import Mailbox
+from millrace.lake.core.quarantine import Refused
+from millrace.pipelines.core.spec import PipelineSpec
+from millrace.pipelines.io.loader import load_file, pipeline_files
+from millrace.quality.core.quality_task import QualityResult
+from millrace.relay.io.beat_files import read_relay_beat
+from millrace.secrets.core.certificates import read_certificate
+from millrace.secrets.io.passwords import known_users
+from millrace.settings.core.layout import Layout
+from millrace.sites.core.spec import SiteSpec
+from millrace.storage.io.files import read_text
 
 _RESULT = "result.json"
 _REFUSED_SHOWN = 20
@@ -96,8 +96,8 @@ class Sight:
         return read_text(self.layout.quality(name) / "latest" / "page.html")
 
     def refused(self, spec: PipelineSpec) -> list[Refused]:
-        from millrace.lake.refused import newest_refused
-        from millrace.lake.tables import NoTableError
+        from millrace.lake.io.refused_rows import newest_refused
+        from millrace.lake.io.tables import NoTableError
 
         place = self.layout.table("quarantine", spec.table)
         try:

@@ -12,16 +12,16 @@ from typing import Annotated, Any
 import typer
 from pydantic import ValidationError
 
-from millrace.cli.output import Json, print_json, print_line
-from millrace.cli.sites import find_site
-from millrace.core.duration import parse_duration
-from millrace.core.errors import MillraceError
-from millrace.core.gateway.commands import OUTCOMES, Command, Outcome, Verdict
-from millrace.core.gateway.desk import MOST_LIFE
-from millrace.core.kafka_client import librdkafka_settings
-from millrace.core.provision import APP
-from millrace.local.secrets import read_user
-from millrace.settings import layout_here
+from millrace.base.duration import parse_duration
+from millrace.base.errors import MillraceError
+from millrace.base.output import Json, print_json, print_line
+from millrace.gateway.commands.core.command import OUTCOMES, Command, Outcome, Verdict
+from millrace.gateway.commands.core.command_states import MOST_LIFE
+from millrace.kafka.core.kafka_client import librdkafka_settings
+from millrace.pipelines.io.named_sites import find_site
+from millrace.provisioning.core.site_rights import APP
+from millrace.secrets.io.passwords import read_user
+from millrace.settings.io.environment import layout_here
 
 # From a command's end to its outcome at the broker.
 _GRACE = timedelta(seconds=10)
@@ -44,7 +44,7 @@ def command(
 ) -> None:
     """Tell a device of a site what to do. Exit code 1 where --wait hears that it is not done."""
     # The engine is imported by the command that needs it: `millrace check` needs none.
-    from millrace.edge.commands import OutcomeReader, send_command
+    from millrace.gateway.commands.io.command_sender import OutcomeReader, send_command
 
     layout = layout_here()
     spec = find_site(layout, site)

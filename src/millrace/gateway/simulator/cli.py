@@ -10,19 +10,19 @@ from uuid import uuid4
 import typer
 from pydantic import ValidationError
 
-from millrace.cli.output import print_line
-from millrace.cli.sites import find_site
-from millrace.core.errors import MillraceError
-from millrace.core.gateway.local import KEY_MARK, gateway_program
-from millrace.core.kafka_client import librdkafka_settings
-from millrace.core.layout import Layout
-from millrace.core.simulation import SIMULATOR_CA, SIMULATOR_KEY, Simulator, simulator_name
-from millrace.core.site import LocalGateway, SiteSpec
-from millrace.local.secrets import read_user
-from millrace.settings import layout_here
+from millrace.base.errors import MillraceError
+from millrace.base.output import print_line
+from millrace.gateway.spec.core.local_file import KEY_MARK, gateway_program
+from millrace.kafka.core.kafka_client import librdkafka_settings
+from millrace.pipelines.io.named_sites import find_site
+from millrace.secrets.io.passwords import read_user
+from millrace.settings.core.layout import Layout
+from millrace.settings.io.environment import layout_here
+from millrace.sites.core.simulation import SIMULATOR_CA, SIMULATOR_KEY, Simulator, simulator_name
+from millrace.sites.core.spec import LocalGateway, SiteSpec
 
 if TYPE_CHECKING:
-    from millrace.edge.simulator import Sending
+    from millrace.gateway.simulator.io.simulator import Sending
 
 
 def simulate(
@@ -70,9 +70,9 @@ def simulate(
     the site or its topic is not there yet, and sends again what failed.
     """
     # The engine is imported by the command that needs it: `millrace check` needs none.
-    from millrace.edge.avro import Schemas
-    from millrace.edge.simulator import simulate as run_simulator
-    from millrace.edge.simulator import stop_on_signals
+    from millrace.gateway.simulator.io.simulator import simulate as run_simulator
+    from millrace.gateway.simulator.io.simulator import stop_on_signals
+    from millrace.schemas.io.avro import Schemas
 
     layout = layout_here()
     spec = find_site(layout, site)
@@ -96,8 +96,8 @@ def simulate(
 
 
 def _through(gateway: LocalGateway, site: SiteSpec, layout: Layout) -> Sending:
-    from millrace.edge.device import Address, device_tls
-    from millrace.edge.device_sender import DeviceSender
+    from millrace.gateway.client.io.device import Address, device_tls
+    from millrace.gateway.client.io.device_sender import DeviceSender
 
     folder = layout.simulator(site.name)
     tls = device_tls(str(folder / SIMULATOR_CA), str(folder / SIMULATOR_KEY))
@@ -108,7 +108,7 @@ def _through(gateway: LocalGateway, site: SiteSpec, layout: Layout) -> Sending:
 
 
 def _to_broker(site: SiteSpec, layout: Layout, simulator: Simulator, user: str) -> Sending:
-    from millrace.edge.sender import Sender
+    from millrace.kafka.io.sender import Sender
 
     def login() -> dict[str, str]:
         now = read_user(layout, site.name, user)

@@ -7,12 +7,12 @@ from enum import StrEnum
 
 from pydantic import ValidationError
 
-from millrace.core.coordinates import Part
-from millrace.core.model import Frozen
-from millrace.core.names import EventId, Name, TopicName
-from millrace.core.ranges import Range
-from millrace.core.replay import Origin
-from millrace.core.task import folder_name
+from millrace.base.model import Frozen
+from millrace.base.names import EventId, Name, TopicName
+from millrace.base.ranges import Range
+from millrace.jobs.core.task_spec import folder_name
+from millrace.kafka.core.coordinates import Part
+from millrace.repair.core.replay_spec import Origin
 
 
 class Kind(StrEnum):

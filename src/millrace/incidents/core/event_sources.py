@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from millrace.core.alarms import Alarm
-from millrace.core.alarms import Kind as AlarmKind
-from millrace.core.condition import Condition
-from millrace.core.coordinates import Part
-from millrace.core.duration import format_duration
-from millrace.core.event import Event, Gap, Kind, make_event
-from millrace.core.journal import Journal, Note
-from millrace.core.maintenance.plan import TablePlan
-from millrace.core.pipeline import Supervise
-from millrace.core.quality.task import QualityResult
-from millrace.core.ranges import hull
-from millrace.core.replay import Origin
-from millrace.core.trend import Trend
+from millrace.base.duration import format_duration
+from millrace.base.ranges import hull
+from millrace.incidents.core.event import Event, Gap, Kind, make_event
+from millrace.jobs.core.condition import Condition
+from millrace.jobs.core.journal import Journal, Note
+from millrace.jobs.core.trend import Trend
+from millrace.kafka.core.coordinates import Part
+from millrace.maintenance.core.maintenance_plan import TablePlan
+from millrace.pipelines.core.spec import Supervise
+from millrace.quality.core.quality_task import QualityResult
+from millrace.repair.core.alarms import Alarm
+from millrace.repair.core.alarms import Kind as AlarmKind
+from millrace.repair.core.replay_spec import Origin
 
 _TOLD = {Condition.CRASH_LOOP: Kind.CRASH_LOOPING, Condition.GIVEN_UP: Kind.GIVEN_UP}
 # The job worked again, or a person took it in hand: what comes after is another occurrence.

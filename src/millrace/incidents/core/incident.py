@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from millrace.core.event import Event, Gap, Kind
-from millrace.core.model import Frozen
+from millrace.base.model import Frozen
+from millrace.incidents.core.event import Event, Gap, Kind
 
 # Events of one kind and pipeline that begin within it are one incident, so a storm is at most four
 # pages an hour for each; it ends by itself, so what lasts is told again.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from millrace.core.alarms import replay_command
-from millrace.core.event import Kind
-from millrace.core.incident import Incident
-from millrace.core.model import Frozen
+from millrace.base.model import Frozen
+from millrace.incidents.core.event import Kind
+from millrace.incidents.core.incident import Incident
+from millrace.repair.core.alarms import replay_command
 
 
 class Step(Frozen):

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from html import escape
 
-from millrace.core.fleet import Card, Page, SiteRow
-from millrace.core.hidden import hidden
-from millrace.core.html import document, table
-from millrace.core.incident import Incident
-from millrace.core.incident_advice import Step, advise
-from millrace.core.model import Frozen
-from millrace.core.quality.verdict import Outcome
+from millrace.base.hidden import hidden
+from millrace.base.html import document, table
+from millrace.base.model import Frozen
+from millrace.fleet.core.pipeline_card import Card, Page, SiteRow
+from millrace.incidents.core.incident import Incident
+from millrace.incidents.core.incident_advice import Step, advise
+from millrace.quality.core.verdict import Outcome
 
 _NOTES = 15
 

@@ -6,19 +6,19 @@ import logging
 from collections.abc import Sequence
 from datetime import datetime
 
-from millrace.core.event import Event
-from millrace.core.event_sources import (
+from millrace.incidents.core.event import Event
+from millrace.incidents.core.event_sources import (
     of_change,
     of_halts,
     of_made_anew,
     of_silences,
     silences,
 )
-from millrace.core.journal import Journal
-from millrace.core.layout import Layout
-from millrace.core.pipeline import Supervise
-from millrace.core.trend import Trend
-from millrace.state.outbox import tell
+from millrace.incidents.io.outbox import tell
+from millrace.jobs.core.journal import Journal
+from millrace.jobs.core.trend import Trend
+from millrace.pipelines.core.spec import Supervise
+from millrace.settings.core.layout import Layout
 
 log = logging.getLogger(__name__)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 
-from millrace.core.provision import EVENTS
-from millrace.core.site import ClientSettings, SiteSpec
-from millrace.edge.sender import Sender
-from millrace.state.outbox import Outbox
+from millrace.incidents.io.outbox import Outbox
+from millrace.kafka.io.sender import Sender
+from millrace.provisioning.core.site_rights import EVENTS
+from millrace.sites.core.spec import ClientSettings, SiteSpec
 
 
 def deliver(

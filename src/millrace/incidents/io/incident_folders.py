@@ -8,8 +8,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from millrace.core.incident import Incident, forgotten
-from millrace.state.files import read_text, write_atomic
+from millrace.incidents.core.incident import Incident, forgotten
+from millrace.storage.io.files import read_text, write_atomic
 
 _INCIDENT, _PAGE = "incident.json", "page.html"
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from millrace.core.incident_page import Scene
-from millrace.core.layout import Layout
-from millrace.core.quality.task import QualityResult
-from millrace.core.quality.verdict import Outcome
-from millrace.state.files import read_text
-from millrace_airflow.deployment import read_alone
-from millrace_airflow.fleet.sight import Sight
+from millrace.fleet.io.status_view import Sight
+from millrace.incidents.core.incident_page import Scene
+from millrace.jobs.io.deployment import read_alone
+from millrace.quality.core.quality_task import QualityResult
+from millrace.quality.core.verdict import Outcome
+from millrace.settings.core.layout import Layout
+from millrace.storage.io.files import read_text
 
 _LOG_LINES = 40
 

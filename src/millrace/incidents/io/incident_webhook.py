@@ -8,8 +8,8 @@ from typing import Any
 
 import httpx
 
-from millrace.core.errors import MillraceError, TransientError
-from millrace.state.webhook_address import read_webhook_address
+from millrace.base.errors import MillraceError, TransientError
+from millrace.storage.io.webhook_address import read_webhook_address
 
 # At its usual level it writes the address of each request.
 logging.getLogger("httpx").setLevel(logging.WARNING)

@@ -6,9 +6,9 @@ import logging
 from collections.abc import Iterable
 from pathlib import Path
 
-from millrace.core.event import Event
-from millrace.core.layout import Layout
-from millrace.state.files import read_text, write_atomic
+from millrace.incidents.core.event import Event
+from millrace.settings.core.layout import Layout
+from millrace.storage.io.files import read_text, write_atomic
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from millrace.core.ranges import Range, Ranges, joined
+from millrace.base.ranges import Range, Ranges, joined
 
 # More than this of one producer's ranges is forgotten from the oldest on: only a twin that comes
 # behind so many holes would pass for a message of its own.
@@ -19,7 +19,7 @@ MOST_RANGES = 10_000
 MOST_SENDERS = 10_000
 MOST_RANGES_IN_ALL = 50_000
 
-# By producer and epoch, as jvm/src/millrace/twins names them.
+# By producer and epoch, as jvm/src/millrace/duplicates names them.
 Seen = Mapping[str, Ranges]
 
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 
-from millrace.core.coordinates import Part, any_of, is_part, is_topic, quoted
-from millrace.core.incarnations import Histories, Incarnation
-from millrace.core.lag import Offsets
+from millrace.ingest.core.lag import Offsets
+from millrace.kafka.core.coordinates import Part, any_of, is_part, is_topic, quoted
+from millrace.kafka.core.incarnations import Histories, Incarnation
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from millrace.core.heartbeat import PartitionLag
+from millrace.jobs.core.heartbeat import PartitionLag
 
 Partition = tuple[str, int]
 Offsets = Mapping[Partition, int]

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from millrace.core.incarnations import Histories, Incarnation, Move
-from millrace.core.lag import Offsets
+from millrace.ingest.core.lag import Offsets
+from millrace.kafka.core.incarnations import Histories, Incarnation, Move
 
 _NONE = -1
 # As Spark writes it of a batch without state.

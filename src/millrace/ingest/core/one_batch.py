@@ -12,7 +12,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Protocol
 
-from millrace.core.twins import Seen
+from millrace.ingest.core.duplicates import Seen
 
 
 class Layer(StrEnum):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from millrace.core.coordinates import Part
-from millrace.core.lag import Offsets, batch_rows
-from millrace.core.ranges import Range
+from millrace.base.ranges import Range
+from millrace.ingest.core.lag import Offsets, batch_rows
+from millrace.kafka.core.coordinates import Part
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from millrace.core.lag import Bounds, Offsets, Partition
+from millrace.ingest.core.lag import Bounds, Offsets, Partition
 
 # A record's offset and its time in milliseconds.
 Stamp = tuple[int, int]

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from millrace.core.backoff import Backoff
-from millrace.core.ingest_faults import Fault, Verdict
+from millrace.base.backoff import Backoff
+from millrace.ingest.core.ingest_faults import Fault, Verdict
 
 FIRST_RETRY_S, LONGEST_RETRY_S = 30.0, 600.0
 # A query that lived so long without a fault has read, or would have if there were anything.

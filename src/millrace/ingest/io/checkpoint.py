@@ -6,13 +6,13 @@ import json
 from datetime import datetime
 from pathlib import Path
 
-from millrace.core.ends import Ends, ends_at
-from millrace.core.incarnations import Histories
-from millrace.core.lag import Partition, parse_offsets
-from millrace.core.moves import Kept
-from millrace.core.store import Bucket
-from millrace.state.history_file import HistoryFile, NoHistoriesError
-from millrace.state.objects import objects_at
+from millrace.ingest.core.ends import Ends, ends_at
+from millrace.ingest.core.lag import Partition, parse_offsets
+from millrace.ingest.core.moves import Kept
+from millrace.ingest.io.incarnations_file import HistoryFile, NoHistoriesError
+from millrace.kafka.core.incarnations import Histories
+from millrace.storage.core.bucket import Bucket
+from millrace.storage.io.objects import objects_at
 
 _NONE = -1
 # Where Spark keeps the offsets with which a query begins.
@@ -22,7 +22,7 @@ _BEGINNING = "sources/0"
 class Checkpoint:
     """Reads the files that Spark keeps.
 
-    Writes only the empty batch of a move (core/moves.py), while no query runs.
+    Writes only the empty batch of a move (ingest/core/moves.py), while no query runs.
     """
 
     def __init__(self, place: str | Path, bucket: Bucket | None = None) -> None:

@@ -6,10 +6,10 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from millrace.core.ranges import Ranges
-from millrace.core.span import Span
-from millrace.core.twins import Seen, pairs_of, seen_of_pairs
-from millrace.state.objects import Objects
+from millrace.base.ranges import Ranges
+from millrace.ingest.core.duplicates import Seen, pairs_of, seen_of_pairs
+from millrace.ingest.core.record_span import Span
+from millrace.storage.io.objects import Objects
 
 # That of the newest batch and that of the one before, which may have to be done again.
 _KEPT = 2

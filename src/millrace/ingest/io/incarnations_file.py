@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from millrace.core.errors import MillraceError
-from millrace.core.incarnations import Histories
-from millrace.state.objects import Objects
+from millrace.base.errors import MillraceError
+from millrace.kafka.core.incarnations import Histories
+from millrace.storage.io.objects import Objects
 
 _NAME = "topics.json"
 

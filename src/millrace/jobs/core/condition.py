@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from millrace.core.heartbeat import START_PATIENCE, Heartbeat, Phase, SiteBeat
-from millrace.core.job import JobState, JobStatus
-from millrace.core.pipeline import Supervise
-from millrace.core.trend import Trend
+from millrace.jobs.core.heartbeat import START_PATIENCE, Heartbeat, Phase, SiteBeat
+from millrace.jobs.core.spec import JobState, JobStatus
+from millrace.jobs.core.trend import Trend
+from millrace.pipelines.core.spec import Supervise
 
 # How a JVM ends that finds no more room (-XX:+ExitOnOutOfMemoryError).
 OUT_OF_MEMORY = 3

@@ -5,18 +5,18 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from millrace.core.engine import EngineSpec
-from millrace.core.errors import (
+from millrace.base.errors import (
     GenerationTakenError,
     MillraceError,
     RunnerRefusedError,
     RunnerUnreachableError,
 )
-from millrace.core.job import JobSpec, JobState
-from millrace.core.remote import arguments, file_of, launch_settings, main_file, names_of
-from millrace.core.remote_settings import EmrServerlessSettings
-from millrace.core.store import SCHEME, Bucket
-from millrace.core.task import TaskSpec
+from millrace.jobs.core.remote_jobs import arguments, file_of, launch_settings, main_file, names_of
+from millrace.jobs.core.spec import JobSpec, JobState
+from millrace.jobs.core.task_spec import TaskSpec
+from millrace.settings.core.engine import EngineSpec
+from millrace.settings.core.remotes import EmrServerlessSettings
+from millrace.storage.core.bucket import SCHEME, Bucket
 
 LIVE_STATES = ("SUBMITTED", "PENDING", "SCHEDULED", "QUEUED", "RUNNING", "CANCELLING")
 # What CancelJobRun takes.

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from pydantic import Field
 
-from millrace.core.model import Frozen
+from millrace.base.model import Frozen
 
 
 class Phase(StrEnum):

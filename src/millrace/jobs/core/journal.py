@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from millrace.core.condition import Condition
-from millrace.core.heartbeat import Heartbeat, MadeAnew
-from millrace.core.model import Frozen
+from millrace.base.model import Frozen
+from millrace.jobs.core.condition import Condition
+from millrace.jobs.core.heartbeat import Heartbeat, MadeAnew
 
 _SAMPLE_EVERY = timedelta(minutes=1)
 _SAMPLES, _NOTES = 60, 200

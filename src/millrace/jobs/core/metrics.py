@@ -7,8 +7,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from millrace.core.heartbeat import Heartbeat
-from millrace.core.model import Frozen
+from millrace.base.model import Frozen
+from millrace.jobs.core.heartbeat import Heartbeat
 
 # Of alarms a minute is the finest grain, and each call is paid for.
 EVERY_S = 60.0

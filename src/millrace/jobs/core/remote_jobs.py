@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
-from millrace.core.engine import JVM_OPTIONS, EngineSpec, class_path
-from millrace.core.job import JobSpec, fingerprint, plan_engine, plan_ingest
-from millrace.core.layout import Layout
-from millrace.core.pipeline import PipelineSpec
-from millrace.core.refine import RefineSpec
-from millrace.core.remote_settings import RemoteSettings
-from millrace.core.site import SiteSpec
-from millrace.core.store import java_options
+from millrace.jobs.core.spec import JobSpec, fingerprint, plan_engine, plan_ingest
+from millrace.lake.core.refine import RefineSpec
+from millrace.pipelines.core.spec import PipelineSpec
+from millrace.settings.core.engine import JVM_OPTIONS, EngineSpec, class_path
+from millrace.settings.core.layout import Layout
+from millrace.settings.core.remotes import RemoteSettings
+from millrace.sites.core.spec import SiteSpec
+from millrace.storage.core.bucket import java_options
 
 
 def plan_for_runner(
@@ -108,7 +108,8 @@ def file_of(module: str, settings: RemoteSettings) -> str:
 def launch_settings(engine: EngineSpec, settings: RemoteSettings) -> dict[str, str]:
     """What a JVM must know when it begins; the job adds the rest by itself. No secret."""
     store = java_options(engine.bucket) if engine.bucket else ()
-    log = f"-Dlog4j2.configurationFile={settings.home / 'spark_jobs' / 'log4j2.properties'}"
+    file = settings.home / "spark_jobs" / "engine" / "log4j2.properties"
+    log = f"-Dlog4j2.configurationFile={file}"
     options = " ".join((*JVM_OPTIONS, *store))
     return {
         "spark.driver.extraClassPath": class_path(engine),

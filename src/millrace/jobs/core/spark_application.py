@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from millrace.core.errors import MillraceError, RunnerRefusedError, RunnerUnreachableError
-from millrace.core.job import JobSpec, JobState
-from millrace.core.remote import arguments, launch_settings, main_file, names_of
-from millrace.core.remote_settings import KubernetesSettings
+from millrace.base.errors import MillraceError, RunnerRefusedError, RunnerUnreachableError
+from millrace.jobs.core.remote_jobs import arguments, launch_settings, main_file, names_of
+from millrace.jobs.core.spec import JobSpec, JobState
+from millrace.settings.core.remotes import KubernetesSettings
 
 API_VERSION = "sparkoperator.k8s.io/v1beta2"
 SPARK_VERSION = "4.1.1"

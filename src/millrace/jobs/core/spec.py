@@ -8,20 +8,20 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
-from millrace.core.engine import EngineSpec, Tables
-from millrace.core.kafka_client import (
+from millrace.base.model import Frozen
+from millrace.jobs.core.metrics import Metrics
+from millrace.kafka.core.kafka_client import (
     central_java_settings,
     central_librdkafka_settings,
     java_settings,
     librdkafka_settings,
 )
-from millrace.core.layout import Layout
-from millrace.core.metrics import Metrics
-from millrace.core.model import Frozen
-from millrace.core.pipeline import PipelineSpec
-from millrace.core.provision import INGEST
-from millrace.core.refine import RefineSpec
-from millrace.core.site import ClientSettings, SiteSpec
+from millrace.lake.core.refine import RefineSpec
+from millrace.pipelines.core.spec import PipelineSpec
+from millrace.provisioning.core.site_rights import INGEST
+from millrace.settings.core.engine import EngineSpec, Tables
+from millrace.settings.core.layout import Layout
+from millrace.sites.core.spec import ClientSettings, SiteSpec
 
 
 class SiteInput(Frozen):
@@ -75,7 +75,7 @@ def plan_ingest(
     """The ingest job of a pipeline; equal files give an equal fingerprint."""
     job = JobSpec(
         pipeline=pipeline.name,
-        entry_point="spark_jobs.ingest",
+        entry_point="spark_jobs.ingest.ingest",
         inputs=tuple(_site_input(pipeline, site, layout) for site in sites),
         tables=layout.tables(pipeline.table),
         refine=refine,

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from millrace.core.condition import Condition, Finding, Observation, backoff, diagnose
-from millrace.core.job import JobState
-from millrace.core.model import Frozen
-from millrace.core.pipeline import Supervise
+from millrace.base.model import Frozen
+from millrace.jobs.core.condition import Condition, Finding, Observation, backoff, diagnose
+from millrace.jobs.core.spec import JobState
+from millrace.pipelines.core.spec import Supervise
 
 _HOUR = timedelta(hours=1)
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
 
-from millrace.core.engine import EngineSpec, Tables
-from millrace.core.model import Frozen
+from millrace.base.model import Frozen
+from millrace.settings.core.engine import EngineSpec, Tables
 
 # Of Airflow: how many tasks may run at once; they share the machine with the jobs.
 POOL = "millrace-tasks"

@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 
 from pydantic import Field
 
-from millrace.core.heartbeat import Heartbeat, SiteBeat
-from millrace.core.model import Frozen
+from millrace.base.model import Frozen
+from millrace.jobs.core.heartbeat import Heartbeat, SiteBeat
 
 _SAMPLE_EVERY = timedelta(seconds=10)
 _SAMPLES = 7

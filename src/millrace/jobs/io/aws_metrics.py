@@ -11,9 +11,9 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from millrace.core.errors import TransientError
-from millrace.core.metrics import DIMENSION, Metrics
-from millrace.state.login import PATIENCE
+from millrace.base.errors import TransientError
+from millrace.jobs.core.metrics import DIMENSION, Metrics
+from millrace.storage.io.bucket_login import PATIENCE
 
 
 def put_measures(

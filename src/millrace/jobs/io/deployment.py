@@ -11,19 +11,19 @@ import logging
 
 from pydantic import ValidationError
 
-from millrace.core.errors import MillraceError
-from millrace.core.job import JobSpec
-from millrace.core.layout import Layout
-from millrace.core.model import Frozen
-from millrace.core.pipeline import PipelineSpec
-from millrace.core.references import sites_of
-from millrace.core.refine import RefineSpec
-from millrace.core.remote import plan_for_runner
-from millrace.core.site import SiteSpec
-from millrace.core.store import Bucket
-from millrace.specs.loader import load_file, load_pipeline, load_sites, pipeline_files
-from millrace.specs.refining import load_refine
-from millrace.state.files import read_text, write_atomic
+from millrace.base.errors import MillraceError
+from millrace.base.model import Frozen
+from millrace.jobs.core.remote_jobs import plan_for_runner
+from millrace.jobs.core.spec import JobSpec
+from millrace.lake.core.refine import RefineSpec
+from millrace.pipelines.core.references import sites_of
+from millrace.pipelines.core.spec import PipelineSpec
+from millrace.pipelines.io.loader import load_file, load_pipeline, load_sites, pipeline_files
+from millrace.pipelines.io.refining import load_refine
+from millrace.settings.core.layout import Layout
+from millrace.sites.core.spec import SiteSpec
+from millrace.storage.core.bucket import Bucket
+from millrace.storage.io.files import read_text, write_atomic
 
 log = logging.getLogger(__name__)
 

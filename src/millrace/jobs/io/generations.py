@@ -9,8 +9,8 @@ from __future__ import annotations
 import uuid
 from pathlib import Path
 
-from millrace.core.store import Bucket
-from millrace.state.objects import Objects, objects_at
+from millrace.storage.core.bucket import Bucket
+from millrace.storage.io.objects import Objects, objects_at
 
 _KEPT = 100
 

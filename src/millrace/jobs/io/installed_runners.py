@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
-from millrace.core.errors import MillraceError
-from millrace.core.job import Runner
-from millrace.core.layout import Layout
-from millrace.core.references import describe_unknown_runner
+from millrace.base.errors import MillraceError
+from millrace.jobs.core.spec import Runner
+from millrace.pipelines.core.references import describe_unknown_runner
+from millrace.settings.core.layout import Layout
 
 _GROUP = "millrace.runners"
 

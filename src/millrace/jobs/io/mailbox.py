@@ -7,12 +7,12 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from millrace.core.heartbeat import Heartbeat
-from millrace.core.job import JobSpec
-from millrace.core.journal import Journal
-from millrace.core.store import Bucket
-from millrace.core.supervision import Start
-from millrace.state.objects import objects_at
+from millrace.jobs.core.heartbeat import Heartbeat
+from millrace.jobs.core.journal import Journal
+from millrace.jobs.core.spec import JobSpec
+from millrace.jobs.core.supervision import Start
+from millrace.storage.core.bucket import Bucket
+from millrace.storage.io.objects import objects_at
 
 _STARTS = TypeAdapter(tuple[Start, ...])
 _STARTS_KEPT = 100

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from millrace.core.errors import MillraceError
-from millrace.core.store import Bucket
-from millrace.state.objects import objects_at
+from millrace.base.errors import MillraceError
+from millrace.storage.core.bucket import Bucket
+from millrace.storage.io.objects import objects_at
 
 
 def read_spec(arguments: Sequence[str]) -> str:

@@ -7,11 +7,15 @@ from typing import Annotated
 
 import typer
 
-from millrace.cli.output import print_json, print_line
-from millrace.cli.sites import find_site
-from millrace.core.kafka_client import as_properties, inline_java_settings, librdkafka_settings
-from millrace.local.secrets import read_user
-from millrace.settings import layout_here
+from millrace.base.output import print_json, print_line
+from millrace.kafka.core.kafka_client import (
+    as_properties,
+    inline_java_settings,
+    librdkafka_settings,
+)
+from millrace.pipelines.io.named_sites import find_site
+from millrace.secrets.io.passwords import read_user
+from millrace.settings.io.environment import layout_here
 
 
 class Format(StrEnum):

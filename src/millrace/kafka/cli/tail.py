@@ -9,14 +9,14 @@ from typing import Annotated
 
 import typer
 
-from millrace.cli.output import print_line
-from millrace.cli.schemas import load_schemas
-from millrace.cli.sites import find_site
-from millrace.core.errors import MillraceError
-from millrace.core.kafka_client import librdkafka_settings
-from millrace.core.layout import Layout
-from millrace.settings import layout_here
-from millrace.specs.loader import load_pipelines
+from millrace.base.errors import MillraceError
+from millrace.base.output import print_line
+from millrace.kafka.core.kafka_client import librdkafka_settings
+from millrace.pipelines.io.loader import load_pipelines
+from millrace.pipelines.io.named_sites import find_site
+from millrace.schemas.io.known_schemas import load_schemas
+from millrace.settings.core.layout import Layout
+from millrace.settings.io.environment import layout_here
 
 Row = Mapping[str, object]
 LAYERS = ("bronze",)
@@ -52,8 +52,8 @@ def tail(
 
 def _follow_topic(layout: Layout, what: str, user: str, *, from_start: bool) -> Iterator[Row]:
     # Each engine is imported by the command that needs it: `millrace check` needs none.
-    from millrace.edge.tail import follow_topic
-    from millrace.local.secrets import read_user
+    from millrace.schemas.io.topic_tail import follow_topic
+    from millrace.secrets.io.passwords import read_user
 
     topic, _, name = what.partition("@")
     site = find_site(layout, name)
@@ -64,8 +64,8 @@ def _follow_topic(layout: Layout, what: str, user: str, *, from_start: bool) -> 
 
 
 def _follow_table(layout: Layout, what: str, *, from_start: bool) -> Iterator[Row]:
-    from millrace.edge.decode import decode
-    from millrace.lake.follow import follow_table
+    from millrace.lake.io.follow import follow_table
+    from millrace.schemas.io.decode import decode
 
     layer, _, table = what.rpartition(".")
     known = [pipeline.table for pipeline in load_pipelines(layout)]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from millrace.core.layout import Layout
-from millrace.core.site import SiteSpec
+from millrace.settings.core.layout import Layout
+from millrace.sites.core.spec import SiteSpec
 
 FIRST = 1
 # Ports that each broker takes: for clients, for administrators and brokers, for controllers.

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from datetime import date, timedelta
 from typing import NamedTuple
 
-from millrace.core.ranges import Range
+from millrace.base.ranges import Range
 
 
 class Part(NamedTuple):
@@ -15,8 +15,8 @@ class Part(NamedTuple):
     site: str
     topic: str
     partition: int
-    # Of the topic's incarnation (core/incarnations.py), wherever rows are meant; empty where the
-    # topic is meant that is there now.
+    # Of the topic's incarnation (kafka/core/incarnations.py), wherever rows are meant; empty where
+    # the topic is meant that is there now.
     topic_id: str = ""
 
     def __str__(self) -> str:
@@ -59,7 +59,9 @@ def since_day(first: date | None) -> str:
 
 
 def since_time(first: date | None) -> str:
-    """As `since_day`, for rows whose day may be the first of their month (core/record_time.py)."""
+    """As `since_day`, for rows whose day may be the first of their month
+    (kafka/core/record_time.py).
+    """
     return f"kafka_time >= TIMESTAMP'{first} 00:00:00Z'" if first else "true"
 
 

@@ -12,7 +12,7 @@ from datetime import datetime
 
 from pydantic import Field
 
-from millrace.core.model import Frozen
+from millrace.base.model import Frozen
 
 # Stands between a broker's id and a number, where a broker came back to an older state of the same
 # topic, and what it got since has offsets that were given before.

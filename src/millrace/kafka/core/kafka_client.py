@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
-from millrace.core.central import Central
-from millrace.core.site import ClientSettings, SiteSpec
+from millrace.sites.core.central import Central
+from millrace.sites.core.spec import ClientSettings, SiteSpec
 
 _MECHANISM = "SCRAM-SHA-512"
 

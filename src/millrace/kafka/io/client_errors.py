@@ -11,8 +11,8 @@ from typing import Any
 
 from confluent_kafka import KafkaError
 
-from millrace.core.errors import MillraceError, TransientError
-from millrace.core.site import ClientSettings, SiteSpec
+from millrace.base.errors import MillraceError, TransientError
+from millrace.sites.core.spec import ClientSettings, SiteSpec
 
 
 class SiteError(MillraceError):

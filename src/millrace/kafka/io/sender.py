@@ -8,8 +8,8 @@ from functools import partial
 
 from confluent_kafka import KafkaError, KafkaException, Producer
 
-from millrace.core.site import ClientSettings, SiteSpec
-from millrace.edge.errors import SiteError, Watch, watched
+from millrace.kafka.io.client_errors import SiteError, Watch, watched
+from millrace.sites.core.spec import ClientSettings, SiteSpec
 
 _DEFAULTS: ClientSettings = {
     "linger.ms": 20,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
 
-from millrace.core.model import Frozen
+from millrace.base.model import Frozen
 
 # As Spark SQL names them, and the same in every pipeline, whatever the format of its messages.
 TYPES = ("string", "boolean", "int", "bigint", "double", "timestamp", "date")

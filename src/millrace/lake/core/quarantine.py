@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from millrace.core.model import Frozen
+from millrace.base.model import Frozen
 
 COLUMNS = ("kafka_time", "site", "topic", "partition", "offset", "stage", "reasons", "value")
 _SHOWN = 200

@@ -6,8 +6,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from millrace.core.columns import Column
-from millrace.core.model import Frozen
+from millrace.base.model import Frozen
+from millrace.lake.core.columns import Column
 
 Severity = Literal["critical", "warning", "info"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from millrace.core.columns import Column
-from millrace.core.errors import MillraceError
+from millrace.base.errors import MillraceError
+from millrace.lake.core.columns import Column
 
 Schema = tuple[tuple[str, str], ...]
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from deltalake import DeltaTable, QueryBuilder
 
-from millrace.core import bronze
-from millrace.core.store import Bucket
-from millrace.lake.tables import open_table
+from millrace.lake.core import bronze
+from millrace.lake.io.tables import open_table
+from millrace.storage.core.bucket import Bucket
 
 Row = dict[str, Any]
 _NAMES = [name for name, _ in bronze.COLUMNS]

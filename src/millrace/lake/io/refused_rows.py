@@ -8,9 +8,9 @@ from pathlib import Path
 
 from deltalake import DeltaTable, QueryBuilder
 
-from millrace.core.refused import COLUMNS, Refused, WrittenFile, as_refused, newest_since
-from millrace.core.store import Bucket
-from millrace.lake.tables import open_table
+from millrace.lake.core.quarantine import COLUMNS, Refused, WrittenFile, as_refused, newest_since
+from millrace.lake.io.tables import open_table
+from millrace.storage.core.bucket import Bucket
 
 _LOGGED = ("modification_time", "num_records", "min.kafka_time")
 

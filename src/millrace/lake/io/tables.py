@@ -10,11 +10,11 @@ from tempfile import TemporaryDirectory
 from deltalake import DeltaTable, Field, Schema
 from deltalake.schema import ArrayType, PrimitiveType, StructType
 
-from millrace.core import bronze
-from millrace.core.errors import MillraceError, StoreUnreachableError
-from millrace.core.store import Bucket
-from millrace.lake.access import storage_options
-from millrace.state.objects import objects_at
+from millrace.base.errors import MillraceError, StoreUnreachableError
+from millrace.lake.core import bronze
+from millrace.storage.core.bucket import Bucket
+from millrace.storage.io.objects import objects_at
+from millrace.storage.io.table_access import storage_options
 
 _FIRST_VERSION = "_delta_log/00000000000000000000.json"
 _SIMPLE = {"int": "integer", "bigint": "long"}

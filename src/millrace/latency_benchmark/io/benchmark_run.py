@@ -13,21 +13,21 @@ from pathlib import Path
 
 import psutil
 
-from millrace.core.errors import MillraceError
-from millrace.core.kafka_client import librdkafka_settings
-from millrace.core.layout import Layout
-from millrace.core.pipeline import PipelineSpec
-from millrace.core.provision import APP, wanted_for_site
-from millrace.core.race import PROVIDERS, Lap, Race
-from millrace.core.site import LocalBroker, SiteSpec
-from millrace.edge.errors import UnreachableError
-from millrace.edge.race_parts import Way, consume, provide
-from millrace.local.broker import prepare_broker
-from millrace.local.devices import issue
-from millrace.local.gateway import prepare_gateway
-from millrace.local.program import Program
-from millrace.local.provision import provision_as_admin
-from millrace.local.secrets import ensure_user
+from millrace.base.errors import MillraceError
+from millrace.gateway.bundle.io.local_gateway import prepare_gateway
+from millrace.kafka.core.kafka_client import librdkafka_settings
+from millrace.kafka.io.client_errors import UnreachableError
+from millrace.latency_benchmark.core import PROVIDERS, Lap, Race
+from millrace.latency_benchmark.io.message_runners import Way, consume, provide
+from millrace.pipelines.core.spec import PipelineSpec
+from millrace.processes.core.program import Program
+from millrace.provisioning.core.site_rights import APP, wanted_for_site
+from millrace.provisioning.io.site_admin import provision_as_admin
+from millrace.secrets.io.device_certificates import issue
+from millrace.secrets.io.passwords import ensure_user
+from millrace.settings.core.layout import Layout
+from millrace.sites.core.spec import LocalBroker, SiteSpec
+from millrace.stack.io.brokers.local_broker import prepare_broker
 
 _TOPIC, _PARTITIONS = "race", 2
 _START_S, _SILENCE_S = 60.0, 30.0

@@ -11,12 +11,12 @@ from threading import Event
 
 from confluent_kafka import Consumer, Message, TopicPartition
 
-from millrace.core.continuity import SEQUENCE
-from millrace.core.pacing import Pace
-from millrace.core.race import Count, Race
-from millrace.core.simulation import Simulator, readings
-from millrace.core.site import ClientSettings
-from millrace.edge.device import Address, Device, device_tls
+from millrace.gateway.client.io.device import Address, Device, device_tls
+from millrace.gateway.simulator.core.pacing import Pace
+from millrace.latency_benchmark.core import Count, Race
+from millrace.repair.core.verify_spec import SEQUENCE
+from millrace.sites.core.simulation import Simulator, readings
+from millrace.sites.core.spec import ClientSettings
 
 _POLL_S = 0.005
 _BURST = 1_000

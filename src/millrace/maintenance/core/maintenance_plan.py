@@ -8,12 +8,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from millrace.core.duration import format_duration
-from millrace.core.maintenance.log import DataFile, TableLog
-from millrace.core.maintenance.packing import is_closed, pack_day
-from millrace.core.maintenance.retention import Passed, is_news, judge_days, unneeded_before
-from millrace.core.maintenance.settings import MaintenanceSettings
-from millrace.core.model import Frozen
+from millrace.base.duration import format_duration
+from millrace.base.model import Frozen
+from millrace.maintenance.core.logged_files import DataFile, TableLog
+from millrace.maintenance.core.maintenance_settings import MaintenanceSettings
+from millrace.maintenance.core.packing import is_closed, pack_day
+from millrace.maintenance.core.retention import Passed, is_news, judge_days, unneeded_before
 
 EXPIRE: Literal["expire"] = "expire"
 _HELD = "more days at once than a run drops unasked: look at the clocks and `keep`, then say yes"

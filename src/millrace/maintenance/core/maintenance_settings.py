@@ -7,8 +7,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from millrace.core.duration import Duration
-from millrace.core.model import Frozen
+from millrace.base.duration import Duration
+from millrace.base.model import Frozen
 
 MB = 1_000_000
 # Delta keeps what was removed for as long, and readers that began before then need it.
@@ -34,7 +34,7 @@ class MaintenanceSettings(Frozen):
     hot_growth: Annotated[int, Field(ge=1)] = 1
     closed_growth: Annotated[int, Field(ge=1)] = 16
     vacuum_after: Annotated[Duration, AfterValidator(_refuse_hasty_vacuum)] = SHORTEST_VACUUM
-    # Writers make one every 100 commits (core/bronze.py); so far behind, they do not.
+    # Writers make one every 100 commits (lake/core/bronze.py); so far behind, they do not.
     checkpoint_after_commits: Annotated[int, Field(ge=1)] = 300
 
     @property

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from millrace.core.maintenance.plan import Action, TablePlan
-from millrace.core.model import Frozen
-from millrace.core.task import TaskSpec
+from millrace.base.model import Frozen
+from millrace.jobs.core.task_spec import TaskSpec
+from millrace.maintenance.core.maintenance_plan import Action, TablePlan
 
 
 class MaintainSpec(TaskSpec):

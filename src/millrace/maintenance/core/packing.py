@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime, time, timedelta
 
-from millrace.core.maintenance.log import DataFile
-from millrace.core.maintenance.settings import MaintenanceSettings
+from millrace.maintenance.core.logged_files import DataFile
+from millrace.maintenance.core.maintenance_settings import MaintenanceSettings
 
 Bin = list[DataFile]
 

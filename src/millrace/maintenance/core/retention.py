@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
-from millrace.core.maintenance.log import DataFile, TableLog
-from millrace.core.model import Frozen
+from millrace.base.model import Frozen
+from millrace.maintenance.core.logged_files import DataFile, TableLog
 
 _DAY = timedelta(days=1)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 
-from millrace.core.errors import MillraceError
-from millrace.core.history import TABLES, cleaned
-from millrace.core.layout import Layout
-from millrace.core.model import Frozen
+from millrace.base.errors import MillraceError
+from millrace.base.model import Frozen
+from millrace.settings.core.history import TABLES, cleaned
+from millrace.settings.core.layout import Layout
 
 # Airflow gives its tasks no way to the database, and this instead.
 _NO_WAY = "airflow-db-not-allowed"

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 
-from millrace.core.event_sources import of_held
-from millrace.core.layout import Layout
-from millrace.core.maintenance.plan import TablePlan, plan_table
-from millrace.core.maintenance.settings import MaintenanceSettings
-from millrace.core.maintenance.task import MaintainResult, MaintainSpec
-from millrace.core.pipeline import PipelineSpec
-from millrace.core.remote import engine_for_task
-from millrace.state.objects import objects_at
-from millrace.state.outbox import tell
-from millrace.state.passed_file import PassedFile
-from millrace.tasks.run import new_task_folder, run_task
+from millrace.incidents.core.event_sources import of_held
+from millrace.incidents.io.outbox import tell
+from millrace.jobs.core.remote_jobs import engine_for_task
+from millrace.maintenance.core.maintenance_plan import TablePlan, plan_table
+from millrace.maintenance.core.maintenance_settings import MaintenanceSettings
+from millrace.maintenance.core.maintenance_task import MaintainResult, MaintainSpec
+from millrace.maintenance.io.passed_file import PassedFile
+from millrace.pipelines.core.spec import PipelineSpec
+from millrace.settings.core.layout import Layout
+from millrace.storage.io.objects import objects_at
+from millrace.tasks.io.run import new_task_folder, run_task
 
 
 def make_plans(
@@ -28,8 +28,8 @@ def make_plans(
 ) -> list[TablePlan]:
     """`agreed`: days that a run holds back may go."""
     # The engine is imported by the work that needs it.
-    from millrace.lake.table_log import read_log
-    from millrace.lake.tables import NoTableError, open_table
+    from millrace.lake.io.tables import NoTableError, open_table
+    from millrace.maintenance.io.table_log import read_log
 
     settings = MaintenanceSettings()
     plans = []
@@ -84,4 +84,4 @@ def _done(
         folder=new_task_folder(layout, pipeline.name, "maintain"),
         plans=needed,
     )
-    return run_task(layout, "spark_jobs.maintain", task, MaintainResult, on_progress)
+    return run_task(layout, "spark_jobs.maintenance.maintain", task, MaintainResult, on_progress)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from millrace.core.maintenance.retention import Passed
-from millrace.state.objects import Objects
+from millrace.maintenance.core.retention import Passed
+from millrace.storage.io.objects import Objects
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from datetime import date, datetime, timedelta
 
 from deltalake import DeltaTable
 
-from millrace.core.maintenance.log import DataFile, TableLog
-from millrace.core.maintenance.retention import unneeded_before
-from millrace.state.objects import Objects
+from millrace.maintenance.core.logged_files import DataFile, TableLog
+from millrace.maintenance.core.retention import unneeded_before
+from millrace.storage.io.objects import Objects
 
 _COLUMNS = ("partition.day", "path", "size_bytes", "modification_time")
 _FIRST, _CAME = "min.kafka_time", "max.ingested_at"

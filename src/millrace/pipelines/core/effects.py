@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from millrace.core.layout import Layout
-from millrace.core.model import Frozen
-from millrace.core.pipeline import PipelineSpec
-from millrace.core.quality.compiled import CompiledSuite
-from millrace.core.references import sites_of
-from millrace.core.site import SiteSpec
+from millrace.base.model import Frozen
+from millrace.expectations.core.compiled import CompiledSuite
+from millrace.pipelines.core.references import sites_of
+from millrace.pipelines.core.spec import PipelineSpec
+from millrace.settings.core.layout import Layout
+from millrace.sites.core.spec import SiteSpec
 
 
 class Effects(Frozen):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from millrace.core.broker import node_ports, nodes
-from millrace.core.layout import Layout
-from millrace.core.pipeline import PipelineSpec
-from millrace.core.remote import unfit_for
-from millrace.core.site import SiteSpec
-from millrace.core.suggest import did_you_mean
+from millrace.base.suggest import did_you_mean
+from millrace.jobs.core.remote_jobs import unfit_for
+from millrace.kafka.core.broker_settings import node_ports, nodes
+from millrace.pipelines.core.spec import PipelineSpec
+from millrace.settings.core.layout import Layout
+from millrace.sites.core.spec import SiteSpec
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from millrace.core.columns import ColumnName, ColumnSpec, check_columns
-from millrace.core.duration import Duration
-from millrace.core.model import Frozen
-from millrace.core.names import Name, SuiteFile, TableName, TopicName
-from millrace.core.size import Size
+from millrace.base.duration import Duration
+from millrace.base.model import Frozen
+from millrace.base.names import Name, SuiteFile, TableName, TopicName
+from millrace.base.size import Size
+from millrace.lake.core.columns import ColumnName, ColumnSpec, check_columns
 
 
 def _refuse_fast_freshness(span: timedelta) -> timedelta:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from millrace.core.layout import Layout
+from millrace.settings.core.layout import Layout
 
 
 def deployed_files(layout: Layout, name: str) -> list[Path]:

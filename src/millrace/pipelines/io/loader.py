@@ -7,21 +7,21 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from millrace.core.errors import BadValueError, SpecError, SpecErrors
-from millrace.core.layout import Layout
-from millrace.core.pipeline import PipelineSpec
-from millrace.core.references import (
+from millrace.base.errors import BadValueError, SpecError, SpecErrors
+from millrace.jobs.io.installed_runners import installed_runners
+from millrace.pipelines.core.references import (
     Problem,
     check_pipelines,
     check_runners,
     check_sites,
     describe_unknown_site,
 )
-from millrace.core.relay import RelaySpec
-from millrace.core.relay_references import check_clusters, check_relays
-from millrace.core.site import SiteSpec
+from millrace.pipelines.core.spec import PipelineSpec
+from millrace.relay.core.relay_references import check_clusters, check_relays
+from millrace.relay.core.spec import RelaySpec
+from millrace.settings.core.layout import Layout
+from millrace.sites.core.spec import SiteSpec
 from millrace.specs.explain import explain
-from millrace.specs.runners import installed_runners
 from millrace.specs.yaml_lines import Document, read_document
 
 Model = TypeVar("Model", bound=BaseModel)

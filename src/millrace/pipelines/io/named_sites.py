@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from millrace.core.errors import MillraceError
-from millrace.core.layout import Layout
-from millrace.core.references import describe_unknown_site
-from millrace.core.site import SiteSpec
-from millrace.specs.loader import load_clusters, load_sites
+from millrace.base.errors import MillraceError
+from millrace.pipelines.core.references import describe_unknown_site
+from millrace.pipelines.io.loader import load_clusters, load_sites
+from millrace.settings.core.layout import Layout
+from millrace.sites.core.spec import SiteSpec
 
 
 def find_site(layout: Layout, name: str) -> SiteSpec:

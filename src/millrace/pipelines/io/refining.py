@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from millrace.core.columns import resolve_columns, resolve_event_time
-from millrace.core.errors import BadValueError, Place, SpecError, SpecErrors
-from millrace.core.layout import Layout
-from millrace.core.pipeline import PipelineSpec
-from millrace.core.quality.compiled import CompiledSuite, judged_columns
-from millrace.core.refine import RefineSpec
-from millrace.specs.schemas import load_schema_files
-from millrace.specs.suites import load_suite
+from millrace.base.errors import BadValueError, Place, SpecError, SpecErrors
+from millrace.expectations.core.compiled import CompiledSuite, judged_columns
+from millrace.expectations.io.suite_files import load_suite
+from millrace.lake.core.columns import resolve_columns, resolve_event_time
+from millrace.lake.core.refine import RefineSpec
+from millrace.pipelines.core.spec import PipelineSpec
+from millrace.schemas.io.schema_files import load_schema_files
+from millrace.settings.core.layout import Layout
 
 
 def load_refine(layout: Layout, pipeline: PipelineSpec) -> RefineSpec | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Mapping
 
-from millrace.core.layout import Layout
-from millrace.local.program import Program
+from millrace.processes.core.program import Program
+from millrace.settings.core.layout import Layout
 
 _LOG_BYTES = "5MB"
 _LOG_BACKUPS = 2

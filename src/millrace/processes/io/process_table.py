@@ -12,7 +12,7 @@ from contextlib import suppress
 
 import psutil
 
-from millrace.core.errors import MillraceError
+from millrace.base.errors import MillraceError
 
 STACK_VARIABLE = "MILLRACE_STACK"
 JOB_VARIABLE = "MILLRACE_JOB"

@@ -8,10 +8,10 @@ from contextlib import suppress
 
 import psutil
 
-from millrace.core.layout import Layout
-from millrace.local.processes import STACK_VARIABLE
-from millrace.settings import HOME_VARIABLE
-from millrace.state.files import read_text, write_atomic
+from millrace.processes.io.process_table import STACK_VARIABLE
+from millrace.settings.core.layout import Layout
+from millrace.settings.io.environment import HOME_VARIABLE
+from millrace.storage.io.files import read_text, write_atomic
 
 # What the stack's processes inherit from the user's shell; whatever else stands there,
 # credentials among it, is none of their business.

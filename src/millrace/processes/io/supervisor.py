@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from millrace.core.errors import MillraceError, TransientError
+from millrace.base.errors import MillraceError, TransientError
 
 _ANSWER_S = 20.0
 # xmlrpc fault codes of supervisord

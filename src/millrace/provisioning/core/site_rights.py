@@ -12,12 +12,12 @@ from typing import Literal
 
 from pydantic import Field
 
-from millrace.core.errors import MillraceError
-from millrace.core.gateway.commands import COMMANDS, OUTCOMES
-from millrace.core.model import Frozen
-from millrace.core.pipeline import PipelineSpec
-from millrace.core.registration import Kind
-from millrace.core.site import SiteSpec
+from millrace.base.errors import MillraceError
+from millrace.base.model import Frozen
+from millrace.devices.core.registration import Kind
+from millrace.gateway.commands.core.command import COMMANDS, OUTCOMES
+from millrace.pipelines.core.spec import PipelineSpec
+from millrace.sites.core.spec import SiteSpec
 
 INGEST, APP, SIMULATOR, GATEWAY = "ingest", "app", "simulator", "gateway"
 RELAY = "relay"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from millrace.core.model import Frozen
-from millrace.core.provision import SITE_USERS, Actual, DeleteAcl
+from millrace.base.model import Frozen
+from millrace.provisioning.core.site_rights import SITE_USERS, Actual, DeleteAcl
 
 
 class SetPassword(Frozen):

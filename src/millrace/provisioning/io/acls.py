@@ -13,7 +13,7 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
-from millrace.core.provision import Acl, Operation, Resource
+from millrace.provisioning.core.site_rights import Acl, Operation, Resource
 
 _RESOURCES = {
     Resource.TOPIC: ResourceType.TOPIC,

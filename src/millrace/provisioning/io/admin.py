@@ -21,7 +21,8 @@ from confluent_kafka.admin import (
     UserScramCredentialUpsertion,
 )
 
-from millrace.core.provision import (
+from millrace.kafka.io.client_errors import RefusedError, Watch, watched
+from millrace.provisioning.core.site_rights import (
     Acl,
     Actual,
     AlterTopic,
@@ -33,10 +34,9 @@ from millrace.core.provision import (
     GrowTopic,
     Topic,
 )
-from millrace.core.site import ClientSettings, SiteSpec
-from millrace.core.site_users import DeleteUser, SetPassword, UserChange
-from millrace.edge.acls import EVERY_ACL, exactly, kafka_acl, our_acl
-from millrace.edge.errors import RefusedError, Watch, watched
+from millrace.provisioning.core.site_users import DeleteUser, SetPassword, UserChange
+from millrace.provisioning.io.acls import EVERY_ACL, exactly, kafka_acl, our_acl
+from millrace.sites.core.spec import ClientSettings, SiteSpec
 
 _SCRAM_ROUNDS = 4096
 _NEEDED = (AclOperation.ALTER, AclOperation.DESCRIBE)

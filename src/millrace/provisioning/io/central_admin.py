@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from millrace.core.central import Central
-from millrace.core.errors import MillraceError
-from millrace.core.provision import Wanted
-from millrace.core.site import SiteSpec
-from millrace.edge.provision import provision_site
+from millrace.base.errors import MillraceError
+from millrace.provisioning.core.site_rights import Wanted
+from millrace.provisioning.io.provisioner import provision_site
+from millrace.sites.core.central import Central
+from millrace.sites.core.spec import SiteSpec
 
 if TYPE_CHECKING:
-    from millrace.core.site import ClientSettings
+    from millrace.sites.core.spec import ClientSettings
 
 NAME = "central"
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from confluent_kafka import KafkaException
 
-from millrace.core.provision import Wanted, plan_changes
-from millrace.core.site import ClientSettings, SiteSpec
-from millrace.edge.admin import Admin, is_conflict
-from millrace.edge.errors import SiteError
+from millrace.kafka.io.client_errors import SiteError
+from millrace.provisioning.core.site_rights import Wanted, plan_changes
+from millrace.provisioning.io.admin import Admin, is_conflict
+from millrace.sites.core.spec import ClientSettings, SiteSpec
 
 # Each conflict means that somebody else got one step further; so few rounds are enough.
 _ROUNDS = 10

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from millrace.core.kafka_client import admin_settings
-from millrace.core.layout import Layout
-from millrace.core.provision import Wanted
-from millrace.core.site import ClientSettings, SiteSpec
-from millrace.edge.admin import Admin
-from millrace.edge.provision import provision_site
-from millrace.local.secrets import draft_password, ensure_user
+from millrace.kafka.core.kafka_client import admin_settings
+from millrace.provisioning.core.site_rights import Wanted
+from millrace.provisioning.io.admin import Admin
+from millrace.provisioning.io.provisioner import provision_site
+from millrace.secrets.io.passwords import draft_password, ensure_user
+from millrace.settings.core.layout import Layout
+from millrace.sites.core.spec import ClientSettings, SiteSpec
 
 
 def provision_as_admin(layout: Layout, site: SiteSpec, wanted: Wanted) -> list[str]:

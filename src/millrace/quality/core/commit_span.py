@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from millrace.core.errors import MillraceError
-from millrace.core.model import Frozen
-from millrace.core.quality.task import Checked, QualitySpec
+from millrace.base.errors import MillraceError
+from millrace.base.model import Frozen
+from millrace.quality.core.quality_task import Checked, QualitySpec
 
 
 class History(Frozen):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-from millrace.core.html import document
-from millrace.core.quality.task import QualityResult
-from millrace.core.quality.verdict import Outcome, Sample
+from millrace.base.html import document
+from millrace.quality.core.quality_task import QualityResult
+from millrace.quality.core.verdict import Outcome, Sample
 
 _HEADS = ("", "severity", "about", "expectation", "rows against it", "seen")
 

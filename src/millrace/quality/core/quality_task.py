@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from pathlib import Path
 
-from millrace.core.model import Frozen
-from millrace.core.quality.verdict import Outcome, worst_of
-from millrace.core.refine import Severity
-from millrace.core.task import TaskSpec
+from millrace.base.model import Frozen
+from millrace.jobs.core.task_spec import TaskSpec
+from millrace.lake.core.refine import Severity
+from millrace.quality.core.verdict import Outcome, worst_of
 
 
 class Checked(Frozen):

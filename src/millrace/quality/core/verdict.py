@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from millrace.core.model import Frozen
-from millrace.core.refine import Severity
+from millrace.base.model import Frozen
+from millrace.lake.core.refine import Severity
 
 # The worst first.
 SEVERITIES: tuple[Severity, ...] = ("critical", "warning", "info")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
-from millrace.core.quality.task import Checked
-from millrace.state.files import read_text, write_atomic
+from millrace.quality.core.quality_task import Checked
+from millrace.storage.io.files import read_text, write_atomic
 
 
 def read_checked(folder: Path) -> Checked | None:

@@ -6,17 +6,17 @@ from collections.abc import Callable
 from pathlib import Path
 from shutil import copy
 
-from millrace.core.columns import resolve_columns
-from millrace.core.errors import MillraceError
-from millrace.core.layout import Layout
-from millrace.core.pipeline import PipelineSpec
-from millrace.core.quality.compiled import judged_columns
-from millrace.core.quality.task import QualityResult, QualitySpec
-from millrace.core.refine import Severity
-from millrace.core.remote import engine_for_task
-from millrace.specs.refining import load_quality
-from millrace.state.checked import read_checked, remember
-from millrace.tasks.run import new_task_folder, run_task
+from millrace.base.errors import MillraceError
+from millrace.expectations.core.compiled import judged_columns
+from millrace.jobs.core.remote_jobs import engine_for_task
+from millrace.lake.core.columns import resolve_columns
+from millrace.lake.core.refine import Severity
+from millrace.pipelines.core.spec import PipelineSpec
+from millrace.pipelines.io.refining import load_quality
+from millrace.quality.core.quality_task import QualityResult, QualitySpec
+from millrace.quality.io.quality_progress import read_checked, remember
+from millrace.settings.core.layout import Layout
+from millrace.tasks.io.run import new_task_folder, run_task
 
 
 def check_rows(
@@ -47,6 +47,6 @@ def check_rows(
         to_version=versions[1],
         fail_on=fail_on,
     )
-    result = run_task(layout, "spark_jobs.quality", task, QualityResult, on_progress)
+    result = run_task(layout, "spark_jobs.quality.quality", task, QualityResult, on_progress)
     remember(state, result.checked, task.folder)
     return result

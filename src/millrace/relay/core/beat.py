@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from millrace.core.heartbeat import PartitionLag
-from millrace.core.model import Frozen
-from millrace.core.relay_plan import Halt
-from millrace.core.relay_start import Renewal
+from millrace.base.model import Frozen
+from millrace.jobs.core.heartbeat import PartitionLag
+from millrace.relay.core.relay_plan import Halt
+from millrace.relay.core.start import Renewal
 
 _SILENT_AFTER = timedelta(seconds=30)
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from millrace.core.central import Central
-from millrace.core.pipeline import PipelineSpec
-from millrace.core.provision import (
+from millrace.pipelines.core.spec import PipelineSpec
+from millrace.provisioning.core.site_rights import (
     ANY_GROUP,
     APP,
     APP_GROUPS,
@@ -18,9 +17,10 @@ from millrace.core.provision import (
     Topic,
     Wanted,
 )
-from millrace.core.relay import RelaySpec
-from millrace.core.relay_rights import GROUP
-from millrace.core.site import SiteSpec
+from millrace.relay.core.relay_rights import GROUP
+from millrace.relay.core.spec import RelaySpec
+from millrace.sites.core.central import Central
+from millrace.sites.core.spec import SiteSpec
 
 # A record's time stays the site's.
 _SITES_CLOCK = {"message.timestamp.type": "CreateTime"}

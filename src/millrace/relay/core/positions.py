@@ -6,7 +6,7 @@ import json
 import zlib
 from typing import NamedTuple
 
-from millrace.core.coordinates import Part
+from millrace.kafka.core.coordinates import Part
 
 
 class Origin(NamedTuple):

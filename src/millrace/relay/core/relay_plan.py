@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
 
-from millrace.core.coordinates import Part
-from millrace.core.model import Frozen
-from millrace.core.provision import CreateTopic, GrowTopic, Topic
-from millrace.core.ranges import Range, Ranges
-from millrace.core.relay import RelaySpec
+from millrace.base.model import Frozen
+from millrace.base.ranges import Range, Ranges
+from millrace.kafka.core.coordinates import Part
+from millrace.provisioning.core.site_rights import CreateTopic, GrowTopic, Topic
+from millrace.relay.core.spec import RelaySpec
 
 # Above what sites' topics usually allow; a record above it stops its partition.
 MESSAGE_BYTES = 64 * 1024 * 1024

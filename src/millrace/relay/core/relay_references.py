@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from millrace.core.references import Problem, describe_unknown_site
-from millrace.core.relay import RelaySpec
-from millrace.core.site import SiteSpec
-from millrace.core.suggest import did_you_mean
+from millrace.base.suggest import did_you_mean
+from millrace.pipelines.core.references import Problem, describe_unknown_site
+from millrace.relay.core.spec import RelaySpec
+from millrace.sites.core.spec import SiteSpec
 
 
 def sites_of_relay(relay: RelaySpec, sites: Sequence[SiteSpec]) -> list[SiteSpec]:

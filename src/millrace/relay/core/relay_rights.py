@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from millrace.core.provision import (
+from millrace.provisioning.core.site_rights import (
     ANY_GROUP,
     APP,
     APP_GROUPS,
@@ -15,7 +15,7 @@ from millrace.core.provision import (
     Topic,
     Wanted,
 )
-from millrace.core.relay import RelaySpec
+from millrace.relay.core.spec import RelaySpec
 
 _POSITIONS = {
     "cleanup.policy": "compact",

@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
-from millrace.core.model import Frozen
-from millrace.core.names import Name, TopicName, refuse_dots
+from millrace.base.model import Frozen
+from millrace.base.names import Name, TopicName, refuse_dots
 
 # A coordinator that keeps three copies is busy with a commit for as long as three small
 # transactions take.

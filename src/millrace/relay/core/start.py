@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from millrace.core.coordinates import Part
-from millrace.core.model import Frozen
-from millrace.core.ranges import range_between
-from millrace.core.relay_plan import Halt, other_log, other_target, overtaken, went_back
-from millrace.core.relay_positions import Origin, Position
+from millrace.base.model import Frozen
+from millrace.base.ranges import range_between
+from millrace.kafka.core.coordinates import Part
+from millrace.relay.core.positions import Origin, Position
+from millrace.relay.core.relay_plan import Halt, other_log, other_target, overtaken, went_back
 
 
 class Start(NamedTuple):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from millrace.core.layout import Layout
-from millrace.core.relay_beat import RelayBeat
-from millrace.state.files import read_text, write_atomic
+from millrace.relay.core.beat import RelayBeat
+from millrace.settings.core.layout import Layout
+from millrace.storage.io.files import read_text, write_atomic
 
 
 def read_relay_beat(layout: Layout, name: str) -> RelayBeat | None:

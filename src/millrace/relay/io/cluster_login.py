@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from millrace.core.site import ClientSettings, SiteSpec
+from millrace.sites.core.spec import ClientSettings, SiteSpec
 
 
 @dataclass(frozen=True)

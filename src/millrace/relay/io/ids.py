@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from confluent_kafka import KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient
 
-from millrace.core.site import ClientSettings
+from millrace.sites.core.spec import ClientSettings
 
 _TIMEOUT_S = 15.0
 _CHANGED = re.compile(r"Topic (\S+) changed id from \S+ to (\S+)$")

@@ -8,9 +8,9 @@ from threading import Condition, Event
 
 from confluent_kafka import Message
 
-from millrace.core.coordinates import Part
-from millrace.core.relay_plan import TRANSACTION_BYTES, TRANSACTION_RECORDS
-from millrace.core.relay_positions import Mark, Origin, Position
+from millrace.kafka.core.coordinates import Part
+from millrace.relay.core.positions import Mark, Origin, Position
+from millrace.relay.core.relay_plan import TRANSACTION_BYTES, TRANSACTION_RECORDS
 
 
 @dataclass(frozen=True)

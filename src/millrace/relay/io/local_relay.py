@@ -8,28 +8,28 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from threading import Event
 
-from millrace.core.coordinates import Part
-from millrace.core.errors import MillraceError
-from millrace.core.event import Kind, make_event
-from millrace.core.kafka_client import librdkafka_settings
-from millrace.core.layout import Layout
-from millrace.core.provision import RELAY
-from millrace.core.relay import RelaySpec
-from millrace.core.relay_beat import RelayBeat
-from millrace.core.relay_plan import Halt
-from millrace.core.relay_references import describe_unknown_relay, sites_of_relay
-from millrace.core.relay_rights import wanted_at_site, wanted_at_target
-from millrace.core.relay_start import Renewal
-from millrace.core.site import SiteSpec
-from millrace.edge.relay.door import Door
-from millrace.edge.relay.loss import accept_loss
-from millrace.edge.relay.run import Relay
-from millrace.local.provision import provision_as_admin
-from millrace.local.secrets import read_user
-from millrace.specs.loader import load_clusters, load_relays, load_sites
-from millrace.state.files import mtime_ns
-from millrace.state.outbox import tell
-from millrace.state.relay_beats import read_relay_beat, write_relay_beat
+from millrace.base.errors import MillraceError
+from millrace.incidents.core.event import Kind, make_event
+from millrace.incidents.io.outbox import tell
+from millrace.kafka.core.coordinates import Part
+from millrace.kafka.core.kafka_client import librdkafka_settings
+from millrace.pipelines.io.loader import load_clusters, load_relays, load_sites
+from millrace.provisioning.core.site_rights import RELAY
+from millrace.provisioning.io.site_admin import provision_as_admin
+from millrace.relay.core.beat import RelayBeat
+from millrace.relay.core.relay_plan import Halt
+from millrace.relay.core.relay_references import describe_unknown_relay, sites_of_relay
+from millrace.relay.core.relay_rights import wanted_at_site, wanted_at_target
+from millrace.relay.core.spec import RelaySpec
+from millrace.relay.core.start import Renewal
+from millrace.relay.io.beat_files import read_relay_beat, write_relay_beat
+from millrace.relay.io.cluster_login import Door
+from millrace.relay.io.loss import accept_loss
+from millrace.relay.io.relay_run import Relay
+from millrace.secrets.io.passwords import read_user
+from millrace.settings.core.layout import Layout
+from millrace.sites.core.spec import SiteSpec
+from millrace.storage.io.files import mtime_ns
 
 _LOOK_EVERY_S = 2.0
 Say = Callable[[str], None]

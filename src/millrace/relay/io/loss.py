@@ -5,14 +5,14 @@ from __future__ import annotations
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from millrace.core.coordinates import Part
-from millrace.core.relay import RelaySpec
-from millrace.core.relay_positions import Position
-from millrace.core.relay_rights import GROUP
-from millrace.edge.errors import UnknownTopicError, Watch, watched
-from millrace.edge.relay.door import Door
-from millrace.edge.relay.ids import ask_ids
-from millrace.edge.relay.target import Target
+from millrace.kafka.core.coordinates import Part
+from millrace.kafka.io.client_errors import UnknownTopicError, Watch, watched
+from millrace.relay.core.positions import Position
+from millrace.relay.core.relay_rights import GROUP
+from millrace.relay.core.spec import RelaySpec
+from millrace.relay.io.cluster_login import Door
+from millrace.relay.io.ids import ask_ids
+from millrace.relay.io.target import Target
 
 _ASK_S = 15.0
 _TRIES = 12

@@ -6,11 +6,11 @@ import time
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
-from millrace.core.coordinates import Part
-from millrace.core.relay_positions import Position, decode
-from millrace.core.relay_rights import GROUP
-from millrace.core.site import ClientSettings, SiteSpec
-from millrace.edge.errors import Watch, watched
+from millrace.kafka.core.coordinates import Part
+from millrace.kafka.io.client_errors import Watch, watched
+from millrace.relay.core.positions import Position, decode
+from millrace.relay.core.relay_rights import GROUP
+from millrace.sites.core.spec import ClientSettings, SiteSpec
 
 _READ: ClientSettings = {
     "group.id": GROUP,

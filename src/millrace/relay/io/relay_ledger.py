@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from millrace.core.coordinates import Part
-from millrace.core.relay_plan import Halt
-from millrace.core.relay_positions import Position
-from millrace.core.relay_start import Renewal
+from millrace.kafka.core.coordinates import Part
+from millrace.relay.core.positions import Position
+from millrace.relay.core.relay_plan import Halt
+from millrace.relay.core.start import Renewal
 
 
 class Ledger:

@@ -11,19 +11,19 @@ from threading import Event, Thread
 
 from confluent_kafka import KafkaError
 
-from millrace.core.relay import RelaySpec
-from millrace.core.relay_beat import RelayBeat
-from millrace.core.relay_plan import Halt
-from millrace.core.relay_start import Renewal
-from millrace.edge.errors import UnreachableError
-from millrace.edge.relay.door import Door
-from millrace.edge.relay.inbox import Inbox
-from millrace.edge.relay.ledger import Ledger
-from millrace.edge.relay.positions import read_positions
-from millrace.edge.relay.source import SiteReader
-from millrace.edge.relay.target import Target
-from millrace.edge.relay.topics import TargetTopics
-from millrace.edge.relay.writer import Writer
+from millrace.kafka.io.client_errors import UnreachableError
+from millrace.relay.core.beat import RelayBeat
+from millrace.relay.core.relay_plan import Halt
+from millrace.relay.core.spec import RelaySpec
+from millrace.relay.core.start import Renewal
+from millrace.relay.io.cluster_login import Door
+from millrace.relay.io.inbox import Inbox
+from millrace.relay.io.read_positions import read_positions
+from millrace.relay.io.relay_ledger import Ledger
+from millrace.relay.io.site_reader import SiteReader
+from millrace.relay.io.target import Target
+from millrace.relay.io.target_topics import TargetTopics
+from millrace.relay.io.writer import Writer
 
 _BEAT_S = 0.5
 _KNOWN_WITHIN_S = 15.0

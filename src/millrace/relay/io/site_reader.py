@@ -9,22 +9,22 @@ from threading import Event
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
-from millrace.core.coordinates import Part
-from millrace.core.errors import MillraceError
-from millrace.core.heartbeat import PartitionLag
-from millrace.core.relay_beat import SourceBeat
-from millrace.core.relay_plan import Halt, batch_records, other_target, prefetch_kb
-from millrace.core.relay_positions import Origin, Position
-from millrace.core.relay_rights import GROUP
-from millrace.core.relay_start import Start, begin, check_first, renewed
-from millrace.core.site import ClientSettings
-from millrace.edge.errors import Watch, watched
-from millrace.edge.header_bytes import keep_bytes, unreadable
-from millrace.edge.relay.door import Door
-from millrace.edge.relay.ids import Ear
-from millrace.edge.relay.inbox import Batch, Inbox
-from millrace.edge.relay.ledger import Ledger
-from millrace.edge.relay.target import print_of
+from millrace.base.errors import MillraceError
+from millrace.jobs.core.heartbeat import PartitionLag
+from millrace.kafka.core.coordinates import Part
+from millrace.kafka.io.client_errors import Watch, watched
+from millrace.kafka.io.header_bytes import keep_bytes, unreadable
+from millrace.relay.core.beat import SourceBeat
+from millrace.relay.core.positions import Origin, Position
+from millrace.relay.core.relay_plan import Halt, batch_records, other_target, prefetch_kb
+from millrace.relay.core.relay_rights import GROUP
+from millrace.relay.core.start import Start, begin, check_first, renewed
+from millrace.relay.io.cluster_login import Door
+from millrace.relay.io.ids import Ear
+from millrace.relay.io.inbox import Batch, Inbox
+from millrace.relay.io.relay_ledger import Ledger
+from millrace.relay.io.target import print_of
+from millrace.sites.core.spec import ClientSettings
 
 SETTINGS: ClientSettings = {
     # A request goes out in pieces, and none should wait for the answer to the one before.

@@ -8,15 +8,15 @@ from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Producer
 
-from millrace.core.coordinates import Part
-from millrace.core.errors import MillraceError, TransientError
-from millrace.core.relay import RelaySpec
-from millrace.core.relay_plan import MESSAGE_BYTES, Verdict, judge
-from millrace.core.relay_positions import Mark, Position, encode, fingerprint
-from millrace.core.site import ClientSettings, SiteSpec
-from millrace.edge.errors import Watch, watched
-from millrace.edge.header_bytes import RawHeaders, produce
-from millrace.edge.relay.inbox import Batch
+from millrace.base.errors import MillraceError, TransientError
+from millrace.kafka.core.coordinates import Part
+from millrace.kafka.io.client_errors import Watch, watched
+from millrace.kafka.io.header_bytes import RawHeaders, produce
+from millrace.relay.core.positions import Mark, Position, encode, fingerprint
+from millrace.relay.core.relay_plan import MESSAGE_BYTES, Verdict, judge
+from millrace.relay.core.spec import RelaySpec
+from millrace.relay.io.inbox import Batch
+from millrace.sites.core.spec import ClientSettings, SiteSpec
 
 # Where a record was at its site: `1234@id`, the offset and the id of its topic.
 ORIGIN_HEADER = "millrace-origin"

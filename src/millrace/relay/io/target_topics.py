@@ -8,13 +8,13 @@ from collections.abc import Callable, Mapping
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
-from millrace.core.provision import CreateTopic, GrowTopic
-from millrace.core.relay import RelaySpec
-from millrace.core.relay_plan import plan_topics
-from millrace.core.site import ClientSettings, SiteSpec
-from millrace.edge.admin import is_conflict
-from millrace.edge.errors import Watch, watched
-from millrace.edge.relay.ids import ask_ids
+from millrace.kafka.io.client_errors import Watch, watched
+from millrace.provisioning.core.site_rights import CreateTopic, GrowTopic
+from millrace.provisioning.io.admin import is_conflict
+from millrace.relay.core.relay_plan import plan_topics
+from millrace.relay.core.spec import RelaySpec
+from millrace.relay.io.ids import ask_ids
+from millrace.sites.core.spec import ClientSettings, SiteSpec
 
 _TIMEOUT_S = 15.0
 

@@ -9,12 +9,12 @@ from threading import Event
 
 from confluent_kafka import Message
 
-from millrace.core.coordinates import Part
-from millrace.core.relay_plan import refused
-from millrace.core.relay_positions import Mark, Position
-from millrace.edge.relay.inbox import Batch, Inbox
-from millrace.edge.relay.ledger import Ledger
-from millrace.edge.relay.target import AbortedError, Target
+from millrace.kafka.core.coordinates import Part
+from millrace.relay.core.positions import Mark, Position
+from millrace.relay.core.relay_plan import refused
+from millrace.relay.io.inbox import Batch, Inbox
+from millrace.relay.io.relay_ledger import Ledger
+from millrace.relay.io.target import AbortedError, Target
 
 _WAIT_S = 0.2
 _PAUSE_S = 0.5

@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from millrace.cli.output import Json, print_json, print_line, show_progress
-from millrace.core.backfill import result_lines
-from millrace.core.instants import parse_day
-from millrace.settings import layout_here
-from millrace.tasks.backfill import backfill as run
-from millrace.tasks.backfill import plan_backfill
+from millrace.base.instants import parse_day
+from millrace.base.output import Json, print_json, print_line, show_progress
+from millrace.repair.core.backfill_spec import result_lines
+from millrace.repair.io.backfill_run import backfill as run
+from millrace.repair.io.backfill_run import plan_backfill
+from millrace.settings.io.environment import layout_here
 
 
 def backfill(

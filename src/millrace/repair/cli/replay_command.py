@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
-from millrace.cli.output import Json, print_json, print_line, show_progress
-from millrace.core.instants import parse_instant
-from millrace.core.replay import Asked, Origin, ReplayResult
-from millrace.core.replay_lines import result_lines
-from millrace.settings import layout_here
-from millrace.tasks.replay import plan_replay
-from millrace.tasks.replay import replay as run
+from millrace.base.instants import parse_instant
+from millrace.base.output import Json, print_json, print_line, show_progress
+from millrace.repair.core.replay_spec import Asked, Origin, ReplayResult
+from millrace.repair.io.replay_run import plan_replay
+from millrace.repair.io.replay_run import replay as run
+from millrace.repair.text.replay_lines import result_lines
+from millrace.settings.io.environment import layout_here
 
 _INCOMPLETE = 1
 

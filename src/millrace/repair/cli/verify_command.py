@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from millrace.cli.output import Json, print_json, print_line, show_progress
-from millrace.core.continuity_lines import result_lines
-from millrace.core.instants import parse_day
-from millrace.settings import layout_here
-from millrace.tasks.verify import plan_verify
-from millrace.tasks.verify import verify as run
+from millrace.base.instants import parse_day
+from millrace.base.output import Json, print_json, print_line, show_progress
+from millrace.repair.io.verify_run import plan_verify
+from millrace.repair.io.verify_run import verify as run
+from millrace.repair.text.verify_lines import result_lines
+from millrace.settings.io.environment import layout_here
 
 _ALARMS = 1
 

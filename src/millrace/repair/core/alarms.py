@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from millrace.core.coordinates import Part
-from millrace.core.model import Frozen
-from millrace.core.ranges import Range, Ranges, count, show
+from millrace.base.model import Frozen
+from millrace.base.ranges import Range, Ranges, count, show
+from millrace.kafka.core.coordinates import Part
 
 
 class Kind(StrEnum):

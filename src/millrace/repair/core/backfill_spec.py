@@ -12,12 +12,12 @@ from datetime import date
 
 from pydantic import Field
 
-from millrace.core.coordinates import between_days
-from millrace.core.ends import Ends, below
-from millrace.core.errors import MillraceError
-from millrace.core.model import Frozen
-from millrace.core.refine import RefineSpec
-from millrace.core.task import TaskSpec
+from millrace.base.errors import MillraceError
+from millrace.base.model import Frozen
+from millrace.ingest.core.ends import Ends, below
+from millrace.jobs.core.task_spec import TaskSpec
+from millrace.kafka.core.coordinates import between_days
+from millrace.lake.core.refine import RefineSpec
 
 
 class BackfillSpec(TaskSpec):

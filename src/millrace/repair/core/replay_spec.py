@@ -13,14 +13,14 @@ from typing import Literal
 
 from pydantic import Field
 
-from millrace.core.coordinates import Part
-from millrace.core.errors import MillraceError
-from millrace.core.job import SiteInput
-from millrace.core.lag import Bounds
-from millrace.core.model import Frozen
-from millrace.core.ranges import Range, Ranges, count, range_between, without
-from millrace.core.refine import RefineSpec
-from millrace.core.task import TaskSpec
+from millrace.base.errors import MillraceError
+from millrace.base.model import Frozen
+from millrace.base.ranges import Range, Ranges, count, range_between, without
+from millrace.ingest.core.lag import Bounds
+from millrace.jobs.core.spec import SiteInput
+from millrace.jobs.core.task_spec import TaskSpec
+from millrace.kafka.core.coordinates import Part
+from millrace.lake.core.refine import RefineSpec
 
 Origin = Literal["kafka", "bronze"]
 

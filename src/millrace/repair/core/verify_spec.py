@@ -12,14 +12,14 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
 
-from millrace.core.alarms import Alarm, Kind, records_in, replay_command
-from millrace.core.backfill import DayRows
-from millrace.core.coordinates import Part
-from millrace.core.job import SiteInput
-from millrace.core.lag import Bounds
-from millrace.core.model import Frozen
-from millrace.core.ranges import Range, Ranges, common, range_between, show, without
-from millrace.core.task import TaskSpec
+from millrace.base.model import Frozen
+from millrace.base.ranges import Range, Ranges, common, range_between, show, without
+from millrace.ingest.core.lag import Bounds
+from millrace.jobs.core.spec import SiteInput
+from millrace.jobs.core.task_spec import TaskSpec
+from millrace.kafka.core.coordinates import Part
+from millrace.repair.core.alarms import Alarm, Kind, records_in, replay_command
+from millrace.repair.core.backfill_spec import DayRows
 
 # Headers by which a producer numbers its messages: a name, a number that grows with each of its
 # starts, and a number that grows by one with each message. All three are text in UTF-8.

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import date, datetime
 
-from millrace.core.backfill import BackfillResult, BackfillSpec, check_days
-from millrace.core.errors import MillraceError
-from millrace.core.instants import first_kept_day, latest_of
-from millrace.core.job import JobSpec
-from millrace.core.layout import Layout
-from millrace.state.mailbox import Mailbox
-from millrace.tasks.pipelines import find_pipeline, plan_job
-from millrace.tasks.run import new_task_folder, run_task
+from millrace.base.errors import MillraceError
+from millrace.base.instants import first_kept_day, latest_of
+from millrace.jobs.core.spec import JobSpec
+from millrace.jobs.io.mailbox import Mailbox
+from millrace.repair.core.backfill_spec import BackfillResult, BackfillSpec, check_days
+from millrace.settings.core.layout import Layout
+from millrace.tasks.io.run import new_task_folder, run_task
+from millrace.tasks.io.task_pipelines import find_pipeline, plan_job
 
 
 def plan_backfill(
@@ -47,4 +47,4 @@ def _checkpoints(job: JobSpec) -> dict[str, str]:
 def backfill(
     layout: Layout, task: BackfillSpec, on_progress: Callable[[str], None]
 ) -> BackfillResult:
-    return run_task(layout, "spark_jobs.backfill", task, BackfillResult, on_progress)
+    return run_task(layout, "spark_jobs.repair.backfill", task, BackfillResult, on_progress)

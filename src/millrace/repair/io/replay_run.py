@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
-from millrace.core.instants import first_kept_day, latest_of
-from millrace.core.job import JobSpec, SiteInput
-from millrace.core.layout import Layout
-from millrace.core.replay import Asked, Origin, ReplayResult, ReplaySpec, check_asked
-from millrace.tasks.pipelines import choose, find_pipeline, plan_job
-from millrace.tasks.run import new_task_folder, run_task
+from millrace.base.instants import first_kept_day, latest_of
+from millrace.jobs.core.spec import JobSpec, SiteInput
+from millrace.repair.core.replay_spec import Asked, Origin, ReplayResult, ReplaySpec, check_asked
+from millrace.settings.core.layout import Layout
+from millrace.tasks.io.run import new_task_folder, run_task
+from millrace.tasks.io.task_pipelines import choose, find_pipeline, plan_job
 
 
 def plan_replay(
@@ -44,7 +44,7 @@ def plan_replay(
 
 
 def replay(layout: Layout, task: ReplaySpec, on_progress: Callable[[str], None]) -> ReplayResult:
-    return run_task(layout, "spark_jobs.replay", task, ReplayResult, on_progress)
+    return run_task(layout, "spark_jobs.repair.replay", task, ReplayResult, on_progress)
 
 
 def choose_inputs(

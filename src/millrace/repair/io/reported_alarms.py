@@ -6,8 +6,8 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from millrace.core.alarms import Alarm
-from millrace.state.files import read_text, write_atomic
+from millrace.repair.core.alarms import Alarm
+from millrace.storage.io.files import read_text, write_atomic
 
 _ALARMS = TypeAdapter(tuple[Alarm, ...])
 _FILE = "alarms.json"

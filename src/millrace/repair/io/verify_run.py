@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import date, datetime
 
-from millrace.core.continuity import ContinuityResult, ContinuitySpec
-from millrace.core.instants import first_kept_day, latest_of
-from millrace.core.layout import Layout
-from millrace.tasks.pipelines import find_pipeline, plan_job
-from millrace.tasks.run import new_task_folder, run_task
+from millrace.base.instants import first_kept_day, latest_of
+from millrace.repair.core.verify_spec import ContinuityResult, ContinuitySpec
+from millrace.settings.core.layout import Layout
+from millrace.tasks.io.run import new_task_folder, run_task
+from millrace.tasks.io.task_pipelines import find_pipeline, plan_job
 
 
 def plan_verify(layout: Layout, name: str, since: date | None, now: datetime) -> ContinuitySpec:
@@ -30,4 +30,4 @@ def plan_verify(layout: Layout, name: str, since: date | None, now: datetime) ->
 def verify(
     layout: Layout, task: ContinuitySpec, on_progress: Callable[[str], None]
 ) -> ContinuityResult:
-    return run_task(layout, "spark_jobs.continuity", task, ContinuityResult, on_progress)
+    return run_task(layout, "spark_jobs.repair.continuity", task, ContinuityResult, on_progress)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from millrace.core.ranges import Ranges, count, show
-from millrace.core.replay import Origin, PartResult, ReplayResult
+from millrace.base.ranges import Ranges, count, show
+from millrace.repair.core.replay_spec import Origin, PartResult, ReplayResult
 
 
 def result_lines(result: ReplayResult, origin: Origin) -> list[str]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from millrace.core.continuity import ContinuityResult, PartState
-from millrace.core.coordinates import Part
-from millrace.core.ranges import count
+from millrace.base.ranges import count
+from millrace.kafka.core.coordinates import Part
+from millrace.repair.core.verify_spec import ContinuityResult, PartState
 
 
 def result_lines(result: ContinuityResult) -> list[str]:

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from millrace.cli.output import Json, print_json, print_line
-from millrace.core.errors import MillraceError
-from millrace.core.layout import Layout
-from millrace.core.registry import IncompatibleError, User, subject_of, topic_of
-from millrace.settings import layout_here
-from millrace.specs.schemas import load_schema_files, read_schema
+from millrace.base.errors import MillraceError
+from millrace.base.output import Json, print_json, print_line
+from millrace.schemas.core.registry import IncompatibleError, User, subject_of, topic_of
+from millrace.schemas.io.schema_files import load_schema_files, read_schema
+from millrace.settings.core.layout import Layout
+from millrace.settings.io.environment import layout_here
 
 if TYPE_CHECKING:
-    from millrace.edge.registry import RegistryClient
+    from millrace.schemas.io.registry_client import RegistryClient
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -36,7 +36,7 @@ def list_schemas(*, as_json: Json = False) -> None:
     """
     from rich.console import Console
 
-    from millrace.cli.schema_table import list_rows, show_rows
+    from millrace.schemas.cli.schema_table import list_rows, show_rows
 
     layout = layout_here()
     rows = list_rows(layout, _client(layout, User.READER) if layout.registry else None)
@@ -70,7 +70,7 @@ def push(topic: Topic, file: File) -> None:
 
     Example: millrace schema push humidity-data humidity.avsc
     """
-    from millrace.local.registry import check_topic, keep
+    from millrace.schemas.io.local_registry import check_topic, keep
 
     layout = layout_here()
     check_topic(topic)
@@ -84,7 +84,7 @@ def pull() -> None:
 
     Example: millrace schema pull
     """
-    from millrace.local.registry import keep
+    from millrace.schemas.io.local_registry import keep
 
     layout = layout_here()
     client = _client(layout, User.READER)
@@ -101,7 +101,7 @@ def pull() -> None:
 
 
 def _client(layout: Layout, user: User) -> RegistryClient:
-    from millrace.local.registry import open_client
+    from millrace.schemas.io.local_registry import open_client
 
     if layout.registry is None:
         raise MillraceError(

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.table import Table
 
-from millrace.core.layout import Layout
-from millrace.core.model import Frozen
-from millrace.core.registry import topic_of
-from millrace.specs.schemas import load_schema_files
+from millrace.base.model import Frozen
+from millrace.schemas.core.registry import topic_of
+from millrace.schemas.io.schema_files import load_schema_files
+from millrace.settings.core.layout import Layout
 
 if TYPE_CHECKING:
-    from millrace.edge.registry import RegistryClient
+    from millrace.schemas.io.registry_client import RegistryClient
 
 
 class SchemaRow(Frozen):

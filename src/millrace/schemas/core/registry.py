@@ -8,9 +8,9 @@ from collections.abc import Collection, Mapping
 from enum import StrEnum
 from pathlib import Path
 
-from millrace.core.addresses import LOOPBACK
-from millrace.core.errors import MillraceError, TransientError
-from millrace.core.model import Frozen
+from millrace.base.addresses import LOOPBACK
+from millrace.base.errors import MillraceError, TransientError
+from millrace.base.model import Frozen
 
 # The name of its process, its certificate and the folder of its passwords.
 NAME = "schema-registry"

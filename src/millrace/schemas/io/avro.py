@@ -12,7 +12,7 @@ from pathlib import Path
 from fastavro import parse_schema, schemaless_reader, schemaless_writer
 from fastavro.types import Schema as ParsedSchema
 
-from millrace.specs.schemas import SchemaError, SchemaFile, load_schema_files
+from millrace.schemas.io.schema_files import SchemaError, SchemaFile, load_schema_files
 
 _MAGIC = 0
 _HEADER = struct.Struct(">bI")

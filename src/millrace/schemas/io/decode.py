@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from millrace.core.errors import MillraceError
-from millrace.edge.avro import Schemas, schema_id
+from millrace.base.errors import MillraceError
+from millrace.schemas.io.avro import Schemas, schema_id
 
 _SHOWN_BYTES = 64
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from millrace.core.layout import Layout
-from millrace.core.registry import User
+from millrace.schemas.core.registry import User
+from millrace.settings.core.layout import Layout
 
 if TYPE_CHECKING:
-    from millrace.edge.avro import Schemas
+    from millrace.schemas.io.avro import Schemas
 
 
 def load_schemas(layout: Layout) -> Schemas:
-    from millrace.edge.avro import Schemas
-    from millrace.local.registry import open_client
+    from millrace.schemas.io.avro import Schemas
+    from millrace.schemas.io.local_registry import open_client
 
     if layout.registry is None:
         return Schemas.load(layout.schemas)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from millrace.core.errors import MillraceError
-from millrace.core.kafka_client import as_properties
-from millrace.core.layout import Layout
-from millrace.core.names import LETTERS, TopicName, check_named
-from millrace.core.registry import NAME, Registry, User, registry_properties
-from millrace.edge.registry import RegistryClient, publish
-from millrace.local.pki import ensure_server_certificate
-from millrace.local.program import Program
-from millrace.local.secrets import ensure_user, read_user
-from millrace.specs.schemas import load_schema_files
-from millrace.state.files import make_private, write_atomic, write_new
+from millrace.base.errors import MillraceError
+from millrace.base.names import LETTERS, TopicName, check_named
+from millrace.kafka.core.kafka_client import as_properties
+from millrace.processes.core.program import Program
+from millrace.schemas.core.registry import NAME, Registry, User, registry_properties
+from millrace.schemas.io.registry_client import RegistryClient, publish
+from millrace.schemas.io.schema_files import load_schema_files
+from millrace.secrets.io.passwords import ensure_user, read_user
+from millrace.secrets.io.pki import ensure_server_certificate
+from millrace.settings.core.layout import Layout
+from millrace.storage.io.files import make_private, write_atomic, write_new
 
 
 class NotInstalledError(MillraceError):

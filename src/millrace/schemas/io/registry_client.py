@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import httpx
 
-from millrace.core.registry import (
+from millrace.schemas.core.registry import (
     COMPATIBILITY,
     IncompatibleError,
     Registry,
@@ -24,7 +24,7 @@ from millrace.core.registry import (
     normal,
     subject_of,
 )
-from millrace.specs.schemas import SchemaFile
+from millrace.schemas.io.schema_files import SchemaFile
 
 _TIMEOUT_S = 10.0
 _NOT_FOUND, _CONFLICT, _BROKEN = 404, 409, 500

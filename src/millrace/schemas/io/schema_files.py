@@ -8,8 +8,8 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from millrace.core.errors import MillraceError
-from millrace.core.names import LETTERS, TopicName, is_named
+from millrace.base.errors import MillraceError
+from millrace.base.names import LETTERS, TopicName, is_named
 
 # The four bytes in front of a record hold it.
 _ID = re.compile(r"[0-9]{1,10}")

@@ -13,11 +13,11 @@ from confluent_kafka import (
     TopicPartition,
 )
 
-from millrace.core.record_time import believable
-from millrace.core.site import ClientSettings, SiteSpec
-from millrace.edge.avro import Schemas
-from millrace.edge.decode import decode
-from millrace.edge.errors import Watch, watched
+from millrace.kafka.core.record_time import believable
+from millrace.kafka.io.client_errors import Watch, watched
+from millrace.schemas.io.avro import Schemas
+from millrace.schemas.io.decode import decode
+from millrace.sites.core.spec import ClientSettings, SiteSpec
 
 _TIMEOUT_S = 15.0
 Row = Mapping[str, object]

@@ -11,8 +11,8 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from millrace.core.errors import MillraceError, TransientError
-from millrace.state.login import PATIENCE
+from millrace.base.errors import MillraceError, TransientError
+from millrace.storage.io.bucket_login import PATIENCE
 
 _KEYS = ("username", "password")
 _SERVERS_FAULT = 500

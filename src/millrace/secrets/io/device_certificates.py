@@ -5,15 +5,15 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
-from millrace.core.errors import MillraceError
-from millrace.core.gateway.revoked import revoked_in, revoked_line
-from millrace.core.layout import Layout
-from millrace.core.model import Frozen
-from millrace.core.names import LETTERS, IssuedName, check_named
-from millrace.local import certificates
-from millrace.local.certificates import Role
-from millrace.local.pki import ensure_certificate, ensure_device_authority
-from millrace.state.files import make_private, read_text, write_atomic
+from millrace.base.errors import MillraceError
+from millrace.base.model import Frozen
+from millrace.base.names import LETTERS, IssuedName, check_named
+from millrace.secrets.core import certificates
+from millrace.secrets.core.certificates import Role
+from millrace.secrets.core.revoked import revoked_in, revoked_line
+from millrace.secrets.io.pki import ensure_certificate, ensure_device_authority
+from millrace.settings.core.layout import Layout
+from millrace.storage.io.files import make_private, read_text, write_atomic
 
 _HEAD = "# Who is let in no more: SHA-256 fingerprint of the certificate, device, since when.\n"
 

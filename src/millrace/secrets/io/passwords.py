@@ -6,10 +6,10 @@ import secrets
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from millrace.core.errors import MillraceError
-from millrace.core.kafka_client import as_properties, jaas_line
-from millrace.core.layout import Layout
-from millrace.state.files import make_private, read_text, write_new
+from millrace.base.errors import MillraceError
+from millrace.kafka.core.kafka_client import as_properties, jaas_line
+from millrace.settings.core.layout import Layout
+from millrace.storage.io.files import make_private, read_text, write_new
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,13 @@ from pathlib import Path
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from millrace.core.broker import admin_name
-from millrace.core.errors import MillraceError
-from millrace.core.layout import Layout
-from millrace.core.site import SiteSpec
-from millrace.local import certificates
-from millrace.local.certificates import Authority, Role
-from millrace.state.files import make_private, read_text, write_atomic, write_new
+from millrace.base.errors import MillraceError
+from millrace.kafka.core.broker_settings import admin_name
+from millrace.secrets.core import certificates
+from millrace.secrets.core.certificates import Authority, Role
+from millrace.settings.core.layout import Layout
+from millrace.sites.core.spec import SiteSpec
+from millrace.storage.io.files import make_private, read_text, write_atomic, write_new
 
 
 class BrokenPkiError(MillraceError):

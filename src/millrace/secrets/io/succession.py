@@ -14,12 +14,12 @@ from pathlib import Path
 
 from cryptography import x509
 
-from millrace.core.errors import MillraceError
-from millrace.core.layout import Layout
-from millrace.local import certificates
-from millrace.local.certificates import Authority
-from millrace.local.pki import ensure_authority, ensure_device_authority
-from millrace.state.files import read_text, sync_folder, write_atomic, write_new
+from millrace.base.errors import MillraceError
+from millrace.secrets.core import certificates
+from millrace.secrets.core.certificates import Authority
+from millrace.secrets.io.pki import ensure_authority, ensure_device_authority
+from millrace.settings.core.layout import Layout
+from millrace.storage.io.files import read_text, sync_folder, write_atomic, write_new
 
 
 class Step(StrEnum):

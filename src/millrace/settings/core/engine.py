@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from millrace.core.cluster import Cluster
-from millrace.core.model import Frozen
-from millrace.core.store import Bucket
+from millrace.base.model import Frozen
+from millrace.settings.core.spark_cluster import Cluster
+from millrace.storage.core.bucket import Bucket
 
 # Of a driver as of an executor.
 JVM_OPTIONS = (

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
-from millrace.core.duration import Duration
+from millrace.base.duration import Duration
 
 # A shift of supervision lasts 12 hours; what waits longer is begun anew, and harms no job.
 SHORTEST = timedelta(days=2)

@@ -6,18 +6,18 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 
-from millrace.core.addresses import EVERYWHERE, LOCAL_NAMES, LOOPBACK
-from millrace.core.central import Central
-from millrace.core.cluster import Cluster
-from millrace.core.engine import EngineParts, Tables
-from millrace.core.history import HISTORY
-from millrace.core.metrics import Metrics
-from millrace.core.pipeline import PipelineSpec
-from millrace.core.registry import NAME as REGISTRY
-from millrace.core.registry import Registry
-from millrace.core.remote_settings import Remotes
-from millrace.core.store import Bucket
-from millrace.core.task import POOL
+from millrace.base.addresses import EVERYWHERE, LOCAL_NAMES, LOOPBACK
+from millrace.jobs.core.metrics import Metrics
+from millrace.jobs.core.task_spec import POOL
+from millrace.pipelines.core.spec import PipelineSpec
+from millrace.schemas.core.registry import NAME as REGISTRY
+from millrace.schemas.core.registry import Registry
+from millrace.settings.core.engine import EngineParts, Tables
+from millrace.settings.core.history import HISTORY
+from millrace.settings.core.remotes import Remotes
+from millrace.settings.core.spark_cluster import Cluster
+from millrace.sites.core.central import Central
+from millrace.storage.core.bucket import Bucket
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints, model_validator
 
-from millrace.core.model import Frozen
+from millrace.base.model import Frozen
 
 _IN_CLUSTER = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 _ROLE = r"^arn:aws[a-z-]*:iam::\d{12}:role/\S+$"

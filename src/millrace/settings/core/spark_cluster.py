@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from millrace.core.addresses import LOOPBACK
-from millrace.core.model import Frozen
+from millrace.base.addresses import LOOPBACK
+from millrace.base.model import Frozen
 
 MASTER, WORKERS = "spark-master", ("spark-worker-1", "spark-worker-2")
 # For the master and each worker: its own, one that does nothing but send to its page, its page's.

@@ -10,30 +10,30 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field
 
-from millrace.core.central import Central
-from millrace.core.cluster import PORTS_NEEDED as CLUSTER_PORTS
-from millrace.core.cluster import Cluster
-from millrace.core.engine import EngineParts
-from millrace.core.errors import MillraceError
-from millrace.core.history import HISTORY, History
-from millrace.core.layout import Layout
-from millrace.core.metrics import Metrics
-from millrace.core.model import Frozen
-from millrace.core.names import Name
-from millrace.core.object_store import NAME as STORE
-from millrace.core.object_store import PORTS_NEEDED
-from millrace.core.registry import NAME as REGISTRY
-from millrace.core.registry import Registry
-from millrace.core.remote_settings import (
+from millrace.base.errors import MillraceError
+from millrace.base.model import Frozen
+from millrace.base.names import Name
+from millrace.jobs.core.metrics import Metrics
+from millrace.jobs.core.task_spec import POOL
+from millrace.pipelines.io.loader import load_file
+from millrace.schemas.core.registry import NAME as REGISTRY
+from millrace.schemas.core.registry import Registry
+from millrace.settings.core.engine import EngineParts
+from millrace.settings.core.history import HISTORY, History
+from millrace.settings.core.layout import Layout
+from millrace.settings.core.remotes import (
     EmrServerlessSettings,
     KubernetesSettings,
     Remotes,
     RemoteSettings,
 )
-from millrace.core.store import LOCAL_BUCKET, Bucket, RemoteStore, StoreKind, remote_bucket
-from millrace.core.task import POOL
-from millrace.specs.loader import load_file
-from millrace.state.files import read_text, write_atomic
+from millrace.settings.core.spark_cluster import PORTS_NEEDED as CLUSTER_PORTS
+from millrace.settings.core.spark_cluster import Cluster
+from millrace.sites.core.central import Central
+from millrace.storage.core.bucket import LOCAL_BUCKET, Bucket, RemoteStore, StoreKind, remote_bucket
+from millrace.storage.core.store_server import NAME as STORE
+from millrace.storage.core.store_server import PORTS_NEEDED
+from millrace.storage.io.files import read_text, write_atomic
 
 HOME_VARIABLE = "MILLRACE_HOME"
 Remote = TypeVar("Remote", bound=RemoteSettings)
@@ -215,4 +215,4 @@ def layout_here() -> Layout:
 
 
 def _home_of_this_code() -> Path:
-    return Path(__file__).resolve().parents[2]
+    return Path(__file__).resolve().parents[4]

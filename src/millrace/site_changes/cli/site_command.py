@@ -9,13 +9,13 @@ from typing import Annotated
 
 import typer
 
-from millrace.cli.output import Json, print_json, print_line
-from millrace.cli.site_table import list_rows, show_rows
-from millrace.cli.sites import find_site
-from millrace.core.provision import GATEWAY, SITE_USERS
-from millrace.core.site import ClientSettings
-from millrace.core.site_wish import Action, SiteWishError, Wish
-from millrace.settings import layout_here
+from millrace.base.output import Json, print_json, print_line
+from millrace.pipelines.io.named_sites import find_site
+from millrace.provisioning.core.site_rights import GATEWAY, SITE_USERS
+from millrace.settings.io.environment import layout_here
+from millrace.site_changes.cli.site_table import list_rows, show_rows
+from millrace.site_changes.core.site_request import Action, SiteWishError, Wish
+from millrace.sites.core.spec import ClientSettings
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -158,8 +158,8 @@ def list_sites(*, as_json: Json = False) -> None:
 @app.command()
 def bundle(name: Name) -> None:
     """Pack the bundle for a site's gateway again, and say where it is. It holds a password."""
-    from millrace.local.secrets import known_users
-    from millrace.tasks.bundle import write_bundle
+    from millrace.gateway.bundle.io.pack_bundle import write_bundle
+    from millrace.secrets.io.passwords import known_users
 
     layout = layout_here()
     site = find_site(layout, name)
@@ -179,7 +179,7 @@ def issue_device(name: Name, device: Device) -> None:
 
     Example: millrace site device issue plant-a press-7
     """
-    from millrace.local.devices import issue
+    from millrace.secrets.io.device_certificates import issue
 
     layout = layout_here()
     print_line(str(issue(layout, find_site(layout, name).name, device)))
@@ -188,7 +188,7 @@ def issue_device(name: Name, device: Device) -> None:
 @device_app.command("list")
 def list_devices(name: Name, *, as_json: Json = False) -> None:
     """Show whom a site's gateway lets in, and who was revoked."""
-    from millrace.local.devices import list_devices as devices_of
+    from millrace.secrets.io.device_certificates import list_devices as devices_of
 
     layout = layout_here()
     rows = devices_of(layout, find_site(layout, name).name)
@@ -214,8 +214,8 @@ def revoke_device(
     A gateway elsewhere does so as soon as it has the list: copy the printed file to its
     /etc/millrace/revoked.txt, or install the next bundle.
     """
-    from millrace.local.devices import revoke
-    from millrace.local.gateway import hand_over
+    from millrace.gateway.bundle.io.local_gateway import hand_over
+    from millrace.secrets.io.device_certificates import revoke
 
     layout = layout_here()
     site = find_site(layout, name)
@@ -225,7 +225,7 @@ def revoke_device(
 
 
 def _fulfil(wish: Wish, *, dry_run: bool, yes: bool) -> None:
-    from millrace.tasks.sites import carry_out, plan_change
+    from millrace.site_changes.io.change_run import carry_out, plan_change
 
     layout = layout_here()
     for line in plan_change(layout, wish.model_copy(update={"dry_run": True})).lines:

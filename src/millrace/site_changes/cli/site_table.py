@@ -8,12 +8,12 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from millrace.core.layout import Layout
-from millrace.core.model import Frozen
-from millrace.core.site import SiteSpec
-from millrace.local.secrets import known_users
-from millrace.specs.loader import load_pipelines, load_sites
-from millrace.tasks.bundle import bundle_file
+from millrace.base.model import Frozen
+from millrace.gateway.bundle.io.pack_bundle import bundle_file
+from millrace.pipelines.io.loader import load_pipelines, load_sites
+from millrace.secrets.io.passwords import known_users
+from millrace.settings.core.layout import Layout
+from millrace.sites.core.spec import SiteSpec
 
 
 class SiteRow(Frozen):

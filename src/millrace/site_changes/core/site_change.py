@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from millrace.core.model import Frozen
-from millrace.core.pipeline import PipelineSpec
-from millrace.core.provision import (
+from millrace.base.model import Frozen
+from millrace.base.suggest import did_you_mean
+from millrace.pipelines.core.references import check_sites, describe_unknown_site
+from millrace.pipelines.core.spec import PipelineSpec
+from millrace.provisioning.core.site_rights import (
     SITE_USERS,
     Actual,
     Change,
@@ -17,10 +19,8 @@ from millrace.core.provision import (
     plan_changes,
     wanted_for_site,
 )
-from millrace.core.references import check_sites, describe_unknown_site
-from millrace.core.site import SiteSpec
-from millrace.core.site_users import SetPassword, UserChange, plan_removal
-from millrace.core.site_wish import (
+from millrace.provisioning.core.site_users import SetPassword, UserChange, plan_removal
+from millrace.site_changes.core.site_request import (
     Action,
     SiteWishError,
     Wish,
@@ -28,7 +28,7 @@ from millrace.core.site_wish import (
     merge_client,
     refuse_misplaced,
 )
-from millrace.core.suggest import did_you_mean
+from millrace.sites.core.spec import SiteSpec
 
 
 class Present(Frozen):

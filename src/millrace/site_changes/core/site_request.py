@@ -6,10 +6,10 @@ from enum import StrEnum
 
 from pydantic import Field, ValidationError
 
-from millrace.core.client_settings import may_be_secret
-from millrace.core.errors import MillraceError
-from millrace.core.model import Frozen
-from millrace.core.site import ClientSettings, SiteSpec
+from millrace.base.errors import MillraceError
+from millrace.base.model import Frozen
+from millrace.sites.core.client_settings import may_be_secret
+from millrace.sites.core.spec import ClientSettings, SiteSpec
 
 
 class Action(StrEnum):

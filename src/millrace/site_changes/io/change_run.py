@@ -6,25 +6,25 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from millrace.core.broker import admin_name
-from millrace.core.layout import Layout
-from millrace.core.provision import Change
-from millrace.core.site import SiteSpec
-from millrace.core.site_change import SiteChange, plan_at_cluster, plan_site_change
-from millrace.core.site_change_lines import plan_lines
-from millrace.core.site_users import SetPassword, UserChange
-from millrace.core.site_wish import Action, SiteWishError, Wish
-from millrace.edge.errors import RefusedError, UnreachableError
-from millrace.local.checks import open_var
-from millrace.local.exclusive import only_one_at_work
-from millrace.local.pki import BrokenPkiError, ensure_administrator, ensure_authority
-from millrace.local.provision import admin_of, provision_as_admin
-from millrace.local.secrets import draft_password, known_users, take_up
-from millrace.specs.site_files import edited_site_text, new_site_text
-from millrace.state.files import write_atomic, write_new
-from millrace.tasks.bundle import write_bundle
-from millrace.tasks.present import read_present
-from millrace.tasks.retirement import retire
+from millrace.gateway.bundle.io.pack_bundle import write_bundle
+from millrace.kafka.core.broker_settings import admin_name
+from millrace.kafka.io.client_errors import RefusedError, UnreachableError
+from millrace.provisioning.core.site_rights import Change
+from millrace.provisioning.core.site_users import SetPassword, UserChange
+from millrace.provisioning.io.site_admin import admin_of, provision_as_admin
+from millrace.secrets.io.passwords import draft_password, known_users, take_up
+from millrace.secrets.io.pki import BrokenPkiError, ensure_administrator, ensure_authority
+from millrace.settings.core.layout import Layout
+from millrace.site_changes.core.site_change import SiteChange, plan_at_cluster, plan_site_change
+from millrace.site_changes.core.site_request import Action, SiteWishError, Wish
+from millrace.site_changes.io.present import read_present
+from millrace.site_changes.io.retirement import retire
+from millrace.site_changes.text import plan_lines
+from millrace.sites.core.spec import SiteSpec
+from millrace.sites.io.site_files import edited_site_text, new_site_text
+from millrace.stack.io.checks import open_var
+from millrace.stack.io.exclusive import only_one_at_work
+from millrace.storage.io.files import write_atomic, write_new
 
 Say = Callable[[str], None]
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from millrace.core.layout import Layout
-from millrace.core.pipeline import PipelineSpec
-from millrace.core.site import SiteSpec
-from millrace.core.site_change import Present
-from millrace.local.secrets import known_users
-from millrace.specs.loader import load_file, load_sites, pipeline_files
+from millrace.pipelines.core.spec import PipelineSpec
+from millrace.pipelines.io.loader import load_file, load_sites, pipeline_files
+from millrace.secrets.io.passwords import known_users
+from millrace.settings.core.layout import Layout
+from millrace.site_changes.core.site_change import Present
+from millrace.sites.core.spec import SiteSpec
 
 
 def read_present(layout: Layout) -> Present:

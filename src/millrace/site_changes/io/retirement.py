@@ -6,15 +6,15 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from millrace.core.errors import MillraceError
-from millrace.core.heartbeat import Heartbeat
-from millrace.core.layout import Layout
-from millrace.core.site_change import SiteChange
-from millrace.core.site_users import plan_removal
-from millrace.local.provision import admin_of
-from millrace.local.secrets import forget_users
-from millrace.state.mailbox import Mailbox
-from millrace.tasks.bundle import bundle_file
+from millrace.base.errors import MillraceError
+from millrace.gateway.bundle.io.pack_bundle import bundle_file
+from millrace.jobs.core.heartbeat import Heartbeat
+from millrace.jobs.io.mailbox import Mailbox
+from millrace.provisioning.core.site_users import plan_removal
+from millrace.provisioning.io.site_admin import admin_of
+from millrace.secrets.io.passwords import forget_users
+from millrace.settings.core.layout import Layout
+from millrace.site_changes.core.site_change import SiteChange
 
 Say = Callable[[str], None]
 

@@ -6,9 +6,9 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, field_validator
 
-from millrace.core.model import Frozen
-from millrace.core.relay import check_pattern
-from millrace.core.site import check_bootstrap
+from millrace.base.model import Frozen
+from millrace.relay.core.spec import check_pattern
+from millrace.sites.core.spec import check_bootstrap
 
 TOPICS = "{site}.{topic}"
 # A user's name and password: a secret of AWS's Secrets Manager.

@@ -12,7 +12,7 @@ from typing import TypeVar
 from pydantic import ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from millrace.core.suggest import did_you_mean
+from millrace.base.suggest import did_you_mean
 
 Value = TypeVar("Value")
 

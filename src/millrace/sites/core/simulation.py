@@ -13,8 +13,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from millrace.core.model import Frozen
-from millrace.core.names import TopicName
+from millrace.base.model import Frozen
+from millrace.base.names import TopicName
 
 _SETTLE_MS = 30_000
 # A simulator's certificate, and whom it trusts, in a folder of its own.

@@ -7,10 +7,10 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from millrace.core.client_settings import check_client_settings
-from millrace.core.model import Frozen
-from millrace.core.names import Name
-from millrace.core.simulation import Simulator
+from millrace.base.model import Frozen
+from millrace.base.names import Name
+from millrace.sites.core.client_settings import check_client_settings
+from millrace.sites.core.simulation import Simulator
 
 # It becomes a line of settings, so it holds no line break and nothing else that could begin one.
 _HOST = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]")

@@ -8,7 +8,7 @@ from typing import Any
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
 
-from millrace.core.site import SiteSpec
+from millrace.sites.core.spec import SiteSpec
 
 _COMMENTS = {
     "bootstrap": "administrators use the next port, the controller the one after",

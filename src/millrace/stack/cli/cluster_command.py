@@ -6,13 +6,13 @@ from typing import Annotated
 
 import typer
 
-from millrace.cli.output import print_line
-from millrace.core.errors import MillraceError
-from millrace.core.layout import Layout
-from millrace.core.relay_references import describe_unknown_cluster
-from millrace.core.site import SiteSpec
-from millrace.settings import layout_here
-from millrace.specs.loader import load_clusters
+from millrace.base.errors import MillraceError
+from millrace.base.output import print_line
+from millrace.pipelines.io.loader import load_clusters
+from millrace.relay.core.relay_references import describe_unknown_cluster
+from millrace.settings.core.layout import Layout
+from millrace.settings.io.environment import layout_here
+from millrace.sites.core.spec import SiteSpec
 
 app = typer.Typer(no_args_is_help=True, help="Clusters that relays bring topics to.")
 _Name = Annotated[str, typer.Argument(help="As in dags/clusters/<name>.yaml.")]
@@ -25,7 +25,7 @@ def add_broker(name: _Name) -> None:
 
     Data flow on meanwhile. The cluster's file says afterwards how many there are: commit it.
     """
-    from millrace.local.grow import add_broker as add
+    from millrace.stack.io.brokers.grow import add_broker as add
 
     layout = layout_here()
     number = add(layout, find_cluster(layout, name))
@@ -52,7 +52,7 @@ def rebalance(
 
     Done again, it moves nothing. Cut short, the moves that were begun go on by themselves.
     """
-    from millrace.local.rebalance import Rebalance
+    from millrace.stack.io.brokers.move_partitions import Rebalance
 
     layout = layout_here()
     work = Rebalance(find_cluster(layout, name), layout)

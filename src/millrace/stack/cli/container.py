@@ -6,8 +6,8 @@ import os
 
 import typer
 
-from millrace.cli.output import print_line
-from millrace.settings import Settings
+from millrace.base.output import print_line
+from millrace.settings.io.environment import Settings
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -18,8 +18,8 @@ app = typer.Typer(
 @app.command()
 def prepare() -> None:
     """Write keys, passwords, settings and programs of all containers; what is there stays."""
-    from millrace.local.containers import prepare_containers
-    from millrace.local.plan import StackPlan
+    from millrace.stack.io.containers.container_stack import prepare_containers
+    from millrace.stack.io.stack_plan import StackPlan
 
     programs = prepare_containers(StackPlan.load(Settings.from_env(os.environ)))
     print_line("prepared: " + ", ".join(sorted(program.name for program in programs)))
@@ -28,7 +28,7 @@ def prepare() -> None:
 @app.command(name="open")
 def open_() -> None:
     """Tell brokers, store, database and registry what they need, as soon as they answer."""
-    from millrace.local.containers import open_containers
-    from millrace.local.plan import StackPlan
+    from millrace.stack.io.containers.container_stack import open_containers
+    from millrace.stack.io.stack_plan import StackPlan
 
     open_containers(StackPlan.load(Settings.from_env(os.environ)), print_line)

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from millrace.cli.output import Json, print_json, print_line
-from millrace.settings import Settings, layout_here
+from millrace.base.output import Json, print_json, print_line
+from millrace.settings.io.environment import Settings, layout_here
 
 if TYPE_CHECKING:
-    from millrace.local.plan import StackPlan
-    from millrace.local.progress import Progress
+    from millrace.stack.io.progress import Progress
+    from millrace.stack.io.stack_plan import StackPlan
 
 
 class Runner(StrEnum):
@@ -64,8 +64,8 @@ def up(
     ] = None,
 ) -> None:
     """Start everything and wait until data flows."""
-    from millrace.local.plan import StackPlan
-    from millrace.local.up import up as bring_up
+    from millrace.stack.io.stack_plan import StackPlan
+    from millrace.stack.io.up import up as bring_up
 
     settings = Settings.from_env(os.environ)
     if store:
@@ -83,7 +83,7 @@ def up(
 
 def down() -> None:
     """Stop everything; no process is left, all data stays."""
-    from millrace.local.down import down as take_down
+    from millrace.stack.io.down import down as take_down
 
     stopped = take_down(layout_here(), _progress())
     print_line("the stack is down" if stopped else "nothing was running")
@@ -99,9 +99,9 @@ def status(
     """Show what runs, how it does, and what it uses."""
     from rich.console import Console
 
-    from millrace.cli.status_table import show
-    from millrace.local.plan import StackPlan
-    from millrace.local.status import look
+    from millrace.fleet.text import show
+    from millrace.stack.io.stack_plan import StackPlan
+    from millrace.stack.io.stack_status import look
 
     seen = look(StackPlan.load(Settings.from_env(os.environ)), over)
     if as_json:
@@ -115,7 +115,7 @@ def reset(
     *, yes: Annotated[bool, typer.Option("--yes", help="Don't ask; delete at once.")] = False
 ) -> None:
     """Stop everything and delete var/: tables, topics, users, passwords, Airflow's history."""
-    from millrace.local.down import reset as delete_all
+    from millrace.stack.io.down import reset as delete_all
 
     layout = layout_here()
     question = f"Delete {layout.var} with all tables, topics, passwords and Airflow's history?"
@@ -129,13 +129,13 @@ def reset(
 def _progress() -> Progress:
     from rich.console import Console
 
-    from millrace.local.progress import Progress
+    from millrace.stack.io.progress import Progress
 
     return Progress(Console())
 
 
 def _welcome(plan: StackPlan) -> str:
-    from millrace.local.airflow_config import USER
+    from millrace.stack.core.airflow_config import USER
 
     layout = plan.layout
     site = plan.local_sites[0].name if plan.local_sites else "SITE"

@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from millrace.core.addresses import LOOPBACK
-from millrace.core.layout import Layout
+from millrace.base.addresses import LOOPBACK
+from millrace.settings.core.layout import Layout
 
 USER = "admin"
 API_SERVER, AIRFLOW = "airflow-api-server", "airflow"
@@ -61,7 +61,7 @@ def _core(layout: Layout, secrets: AirflowSecrets, port: int) -> dict[str, objec
     return {
         "dags_folder": layout.home / "dags",
         "plugins_folder": layout.home / "plugins",
-        "executor": "millrace_airflow.executor.MortalExecutor",
+        "executor": "millrace_airflow.base.executor.MortalExecutor",
         "parallelism": 4,
         "load_examples": False,
         "dags_are_paused_at_creation": True,

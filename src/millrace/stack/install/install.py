@@ -1,7 +1,7 @@
 """Installs what the lock and the pom say. Runs before anything is installed: stdlib only.
 
-Called by make as `PYTHONPATH=src python3 -m millrace.local.install`, with `--dev` for what tests
-need, and `--bench` and the like for what else is wanted.
+Called by make as `PYTHONPATH=src python3 -m millrace.stack.install.install`, with `--dev` for what
+tests need, and `--bench` and the like for what else is wanted.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from millrace.local import jars
-from millrace.local.machine import Unfit, check_machine
+from millrace.stack.install import jars
+from millrace.stack.install.machine import Unfit, check_machine
 
-HOME = Path(__file__).resolve().parents[3]
+HOME = Path(__file__).resolve().parents[4]
 PINNED = HOME / "infra" / "jars.sha256"
 LOG = HOME / "var" / "log" / "install.log"
 UV = HOME / ".venv-tools" / "bin" / "uv"
@@ -255,7 +255,7 @@ def _archive_classes() -> None:
     stamp = folders[-1] / ".stamp-classes"
 
     def archive() -> None:
-        command = [str(python), "-m", "spark_jobs.class_archive", *map(str, folders)]
+        command = [str(python), "-m", "spark_jobs.ingest.class_archive", *map(str, folders)]
         try:
             _call(command, PYTHONPATH=str(HOME))
         except StepError as error:
@@ -270,7 +270,7 @@ def _state_of(*folders: Path) -> str:
     version = subprocess.run([java, "-version"], capture_output=True, check=False).stderr
     jars_there = sorted(file for folder in folders for file in folder.glob("*.jar"))
     stats = [f"{file} {(s := file.stat()).st_size} {s.st_mtime_ns}" for file in jars_there]
-    made_by = (HOME / "spark_jobs" / "class_archive.py").read_bytes()
+    made_by = (HOME / "spark_jobs" / "ingest" / "class_archive.py").read_bytes()
     return hashlib.sha256(version + made_by + "\n".join(stats).encode()).hexdigest()[:16]
 
 

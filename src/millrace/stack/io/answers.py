@@ -1,6 +1,6 @@
 """Asks a part by HTTPS how it does. Stdlib only, so that a container can ask often.
 
-python -m millrace.local.answers URL CA [TOKEN_FILE | =PART]
+python -m millrace.stack.io.answers URL CA [TOKEN_FILE | =PART]
 """
 
 from __future__ import annotations

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import psutil
 
-from millrace.core.broker import node_ports, nodes
-from millrace.core.cluster import PORTS_NEEDED as CLUSTER_PORTS
-from millrace.core.errors import MillraceError
-from millrace.core.layout import Layout
-from millrace.core.object_store import PORTS_NEEDED
-from millrace.local.machine import Unfit, check_disk, check_java
-from millrace.local.moved import move_in
-from millrace.local.plan import StackPlan
-from millrace.state.files import read_text, write_atomic
+from millrace.base.errors import MillraceError
+from millrace.kafka.core.broker_settings import node_ports, nodes
+from millrace.settings.core.layout import Layout
+from millrace.settings.core.spark_cluster import PORTS_NEEDED as CLUSTER_PORTS
+from millrace.stack.install.machine import Unfit, check_disk, check_java
+from millrace.stack.io.earlier_places import move_in
+from millrace.stack.io.stack_plan import StackPlan
+from millrace.storage.core.store_server import PORTS_NEEDED
+from millrace.storage.io.files import read_text, write_atomic
 
 VAR_VERSION = "1"
 # Unix sockets have short names, and supervisord binds to `<socket>.<pid>` first.

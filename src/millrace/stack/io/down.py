@@ -5,13 +5,13 @@ from __future__ import annotations
 import shutil
 import time
 
-from millrace.core.errors import MillraceError
-from millrace.core.layout import Layout
-from millrace.local.exclusive import only_one_at_work
-from millrace.local.identity import stack_marks
-from millrace.local.processes import JOB_VARIABLE, end_marked
-from millrace.local.progress import Progress
-from millrace.local.supervisor import Supervisor, SupervisorUnreachableError
+from millrace.base.errors import MillraceError
+from millrace.processes.io.process_table import JOB_VARIABLE, end_marked
+from millrace.processes.io.stack_identity import stack_marks
+from millrace.processes.io.supervisor import Supervisor, SupervisorUnreachableError
+from millrace.settings.core.layout import Layout
+from millrace.stack.io.exclusive import only_one_at_work
+from millrace.stack.io.progress import Progress
 
 _POLL_S = 0.2
 _JOB_GRACE_S = 60.0

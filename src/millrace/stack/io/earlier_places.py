@@ -10,10 +10,10 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from millrace.core.layout import Layout
-from millrace.core.provision import PLATFORM, SITE_USERS
-from millrace.core.registry import User
-from millrace.state.files import make_private
+from millrace.provisioning.core.site_rights import PLATFORM, SITE_USERS
+from millrace.schemas.core.registry import User
+from millrace.settings.core.layout import Layout
+from millrace.storage.io.files import make_private
 
 _USERS = {*SITE_USERS, PLATFORM, *User}
 _REPLACED = ("broker.pem", "device.pem")

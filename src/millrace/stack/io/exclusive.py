@@ -7,8 +7,8 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from millrace.core.errors import MillraceError
-from millrace.core.layout import Layout
+from millrace.base.errors import MillraceError
+from millrace.settings.core.layout import Layout
 
 
 @contextmanager

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import psutil
 
-from millrace.core.errors import MillraceError
-from millrace.core.layout import Layout
-from millrace.local.identity import stack_marks
-from millrace.local.processes import end_marked, find_marked
-from millrace.local.progress import Progress
+from millrace.base.errors import MillraceError
+from millrace.processes.io.process_table import end_marked, find_marked
+from millrace.processes.io.stack_identity import stack_marks
+from millrace.settings.core.layout import Layout
+from millrace.stack.io.progress import Progress
 
 _GRACE_S = 20
 

@@ -14,8 +14,12 @@ from cryptography.hazmat.primitives.serialization import (
     pkcs12,
 )
 
-from millrace.core.addresses import LOCAL_NAMES, LOOPBACK
-from millrace.core.cluster import (
+from millrace.base.addresses import LOCAL_NAMES, LOOPBACK
+from millrace.kafka.core.kafka_client import as_properties
+from millrace.processes.core.program import Program
+from millrace.secrets.io.pki import ensure_server_certificate
+from millrace.settings.core.layout import Layout
+from millrace.settings.core.spark_cluster import (
     KEY_STORE_PASSWORD,
     MASTER,
     WORKERS,
@@ -26,12 +30,8 @@ from millrace.core.cluster import (
     worker_command,
     worker_ports,
 )
-from millrace.core.kafka_client import as_properties
-from millrace.core.layout import Layout
-from millrace.local.pki import ensure_server_certificate
-from millrace.local.program import Program
-from millrace.state.files import make_private, write_atomic
-from millrace.state.properties import read_properties
+from millrace.storage.io.files import make_private, write_atomic
+from millrace.storage.io.properties import read_properties
 
 _DAEMON = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
 

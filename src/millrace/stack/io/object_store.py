@@ -10,17 +10,17 @@ from botocore.exceptions import ClientError
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import NoEncryption, pkcs12
 
-from millrace.core.addresses import LOCAL_NAMES
-from millrace.core.errors import MillraceError, StoreUnreachableError
-from millrace.core.layout import Layout
-from millrace.core.object_store import NAME, TOKENS, identities, security, server_options
-from millrace.core.store import Bucket
-from millrace.local.pki import ensure_parts_certificate, ensure_server_certificate
-from millrace.local.program import Program
-from millrace.state.bucket_objects import BucketObjects
-from millrace.state.buckets import client, errors_named, is_absent
-from millrace.state.files import make_private, write_atomic, write_new
-from millrace.state.login import read_login
+from millrace.base.addresses import LOCAL_NAMES
+from millrace.base.errors import MillraceError, StoreUnreachableError
+from millrace.processes.core.program import Program
+from millrace.secrets.io.pki import ensure_parts_certificate, ensure_server_certificate
+from millrace.settings.core.layout import Layout
+from millrace.storage.core.bucket import Bucket
+from millrace.storage.core.store_server import NAME, TOKENS, identities, security, server_options
+from millrace.storage.io.bucket_login import read_login
+from millrace.storage.io.bucket_objects import BucketObjects
+from millrace.storage.io.buckets import client, errors_named, is_absent
+from millrace.storage.io.files import make_private, write_atomic, write_new
 
 _USER = "millrace"
 

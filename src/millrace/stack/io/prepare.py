@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 
-from millrace.core.gateway.local import local_gateway
-from millrace.core.simulation import Simulator
-from millrace.local import airflow, postgres
-from millrace.local.broker import prepare_brokers
-from millrace.local.cluster import prepare_cluster
-from millrace.local.gateway import prepare_gateway, prepare_simulator
-from millrace.local.object_store import ensure_trust_store, prepare_object_store
-from millrace.local.pki import ensure_administrator, ensure_authority
-from millrace.local.plan import StackPlan
-from millrace.local.program import Program
-from millrace.local.registry import prepare_registry
-from millrace.state.files import make_private
+from millrace.gateway.bundle.io.local_gateway import prepare_gateway, prepare_simulator
+from millrace.gateway.spec.core.local_file import local_gateway
+from millrace.processes.core.program import Program
+from millrace.schemas.io.local_registry import prepare_registry
+from millrace.secrets.io.pki import ensure_administrator, ensure_authority
+from millrace.sites.core.simulation import Simulator
+from millrace.stack.io.airflow import airflow_server, postgres
+from millrace.stack.io.brokers.local_broker import prepare_brokers
+from millrace.stack.io.local_cluster import prepare_cluster
+from millrace.stack.io.object_store import ensure_trust_store, prepare_object_store
+from millrace.stack.io.stack_plan import StackPlan
+from millrace.storage.io.files import make_private
 
 Task = Callable[[], list[Program]]
 AllOf = Callable[[Sequence[Task]], list[list[Program]]]
@@ -46,9 +46,9 @@ def prepare(plan: StackPlan, environment: Mapping[str, str], all_of: AllOf) -> P
         if not site.local and layout.certificate(site.name, "admin").exists():
             ensure_administrator(layout, site)
     make_private(layout.secrets, layout.airflow_secrets.parent)
-    airflow.prepare_certificate(layout)
+    airflow_server.prepare_certificate(layout)
     store = _prepare_store(plan)
-    components = airflow.prepare_airflow(layout, plan.airflow_port)
+    components = airflow_server.prepare_airflow(layout, plan.airflow_port)
     tasks: list[Task] = [lambda: [postgres.prepare_postgres(layout, environment)]]
     tasks += [partial(prepare_brokers, site, layout) for site in plan.brokered]
     stores = chain.from_iterable(all_of(tasks))

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from millrace.core.broker import FIRST, node_name, node_ports, nodes
-from millrace.core.cluster import MASTER
-from millrace.core.gateway.local import gateway_program
-from millrace.core.layout import Layout
-from millrace.core.object_store import NAME as STORE
-from millrace.core.pipeline import PipelineSpec
-from millrace.core.registry import NAME as REGISTRY
-from millrace.core.relay import RelaySpec
-from millrace.core.site import SiteSpec
-from millrace.local.airflow_config import API_SERVER
-from millrace.local.program import Program
-from millrace.settings import Settings
-from millrace.specs.loader import (
+from millrace.gateway.spec.core.local_file import gateway_program
+from millrace.kafka.core.broker_settings import FIRST, node_name, node_ports, nodes
+from millrace.pipelines.core.spec import PipelineSpec
+from millrace.pipelines.io.loader import (
     load_clusters,
     load_events_site,
     load_pipelines,
     load_relays,
     load_sites,
 )
+from millrace.processes.core.program import Program
+from millrace.relay.core.spec import RelaySpec
+from millrace.schemas.core.registry import NAME as REGISTRY
+from millrace.settings.core.layout import Layout
+from millrace.settings.core.spark_cluster import MASTER
+from millrace.settings.io.environment import Settings
+from millrace.sites.core.spec import SiteSpec
+from millrace.stack.core.airflow_config import API_SERVER
+from millrace.storage.core.store_server import NAME as STORE
 
 RUNNER = "local"
 

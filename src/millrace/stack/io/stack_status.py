@@ -10,12 +10,8 @@ from datetime import UTC, datetime
 
 import psutil
 
-from millrace.core.errors import TransientError
-from millrace.core.heartbeat import Heartbeat
-from millrace.core.job import JobState, JobStatus
-from millrace.core.layout import Layout
-from millrace.core.pipeline import PipelineSpec
-from millrace.core.status import (
+from millrace.base.errors import TransientError
+from millrace.fleet.core.platform_status import (
     DOWN,
     AirflowAccess,
     ProcessStatus,
@@ -24,17 +20,21 @@ from millrace.core.status import (
     describe_pipeline,
     describe_relay,
 )
-from millrace.local import airflow
-from millrace.local.airflow_config import USER
-from millrace.local.identity import stack_marks
-from millrace.local.papers import ending
-from millrace.local.plan import StackPlan
-from millrace.local.processes import find_marked
-from millrace.local.runner import is_job, job_pid, program_name
-from millrace.local.supervisor import ProcessInfo, Supervisor, SupervisorUnreachableError
-from millrace.specs.runners import load_runner
-from millrace.state.mailbox import Mailbox
-from millrace.state.relay_beats import read_relay_beat
+from millrace.fleet.io.expiring_certificates import ending
+from millrace.jobs.core.heartbeat import Heartbeat
+from millrace.jobs.core.spec import JobState, JobStatus
+from millrace.jobs.io.installed_runners import load_runner
+from millrace.jobs.io.mailbox import Mailbox
+from millrace.jobs.io.runners.local_runner import is_job, job_pid, program_name
+from millrace.pipelines.core.spec import PipelineSpec
+from millrace.processes.io.process_table import find_marked
+from millrace.processes.io.stack_identity import stack_marks
+from millrace.processes.io.supervisor import ProcessInfo, Supervisor, SupervisorUnreachableError
+from millrace.relay.io.beat_files import read_relay_beat
+from millrace.settings.core.layout import Layout
+from millrace.stack.core.airflow_config import USER
+from millrace.stack.io.airflow import airflow_server
+from millrace.stack.io.stack_plan import StackPlan
 
 SUPERVISOR = "supervisord"
 
@@ -144,7 +144,7 @@ def _status(
 
 
 def _expected(plan: StackPlan) -> list[str]:
-    components = [*airflow.COMPONENTS, "postgres"]
+    components = [*airflow_server.COMPONENTS, "postgres"]
     brokers = [name for name in plan.ports() if name not in components]
     simulators = [program.name for program in (*plan.simulators(), *plan.relay_programs())]
     return [

@@ -7,36 +7,36 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
 
-from millrace.core.cluster import MASTER
-from millrace.core.errors import MillraceError
-from millrace.core.heartbeat import Phase
-from millrace.core.object_store import NAME as STORE
-from millrace.core.pipeline import PipelineSpec
-from millrace.core.registry import NAME as REGISTRY
-from millrace.core.relay import RelaySpec
-from millrace.core.site import SiteSpec
-from millrace.local import airflow, postgres
-from millrace.local.checks import check_machine, check_path, check_ports, open_var
-from millrace.local.cluster import is_ready
-from millrace.local.exclusive import only_one_at_work
-from millrace.local.grow import forget_added
-from millrace.local.identity import stack_environment
-from millrace.local.leftovers import end_leftovers
-from millrace.local.object_store import check_bucket, is_open
-from millrace.local.opening import has_relays, has_users
-from millrace.local.plan import StackPlan, broker_program, relay_program
-from millrace.local.prepare import Task, prepare
-from millrace.local.program import Program
-from millrace.local.progress import Progress
-from millrace.local.registry import fill
-from millrace.local.registry import is_open as registry_is_open
-from millrace.local.runner import program_name
-from millrace.local.supervisor import Supervisor
-from millrace.local.supervisor_config import render_config
-from millrace.local.waiting import Patience, UnwellError
-from millrace.state.files import write_atomic
-from millrace.state.mailbox import Mailbox
-from millrace.state.relay_beats import read_relay_beat
+from millrace.base.errors import MillraceError
+from millrace.jobs.core.heartbeat import Phase
+from millrace.jobs.io.mailbox import Mailbox
+from millrace.jobs.io.runners.local_runner import program_name
+from millrace.pipelines.core.spec import PipelineSpec
+from millrace.processes.core.program import Program
+from millrace.processes.core.supervisor_config import render_config
+from millrace.processes.io.stack_identity import stack_environment
+from millrace.processes.io.supervisor import Supervisor
+from millrace.relay.core.spec import RelaySpec
+from millrace.relay.io.beat_files import read_relay_beat
+from millrace.schemas.core.registry import NAME as REGISTRY
+from millrace.schemas.io.local_registry import fill
+from millrace.schemas.io.local_registry import is_open as registry_is_open
+from millrace.settings.core.spark_cluster import MASTER
+from millrace.sites.core.spec import SiteSpec
+from millrace.stack.io.airflow import airflow_server, postgres
+from millrace.stack.io.brokers.grow import forget_added
+from millrace.stack.io.brokers.opening import has_relays, has_users
+from millrace.stack.io.checks import check_machine, check_path, check_ports, open_var
+from millrace.stack.io.exclusive import only_one_at_work
+from millrace.stack.io.leftovers import end_leftovers
+from millrace.stack.io.local_cluster import is_ready
+from millrace.stack.io.object_store import check_bucket, is_open
+from millrace.stack.io.prepare import Task, prepare
+from millrace.stack.io.progress import Progress
+from millrace.stack.io.stack_plan import StackPlan, broker_program, relay_program
+from millrace.stack.io.waiting import Patience, UnwellError
+from millrace.storage.core.store_server import NAME as STORE
+from millrace.storage.io.files import write_atomic
 
 _BROKER_S, _DATABASE_S, _AIRFLOW_S, _PIPELINE_S, _SIMULATOR_S = 120, 60, 240, 240, 30
 _REGISTRY_S = 120
@@ -139,12 +139,14 @@ class _Ascent:
             self._patience.until("postgres", layout.logs / "postgres.log", holds, _DATABASE_S)
             postgres.ensure_database(layout)
         with self._progress.step("Airflow's tables", "Airflow's tables are of its version"):
-            airflow.migrate(layout, self._environment)
+            airflow_server.migrate(layout, self._environment)
         with self._progress.step("Airflow", "Airflow is healthy"):
             for component in components:
                 self._supervisor.start(component.name)
             for component in components:
-                holds = partial(airflow.is_healthy, component.name, layout, self._plan.airflow_port)
+                holds = partial(
+                    airflow_server.is_healthy, component.name, layout, self._plan.airflow_port
+                )
                 self._patience.until(component.name, component.log, holds, _AIRFLOW_S)
 
     def _raise_site(self, site: SiteSpec) -> None:

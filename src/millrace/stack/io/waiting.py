@@ -9,9 +9,9 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import TypeVar
 
-from millrace.core.errors import MillraceError
-from millrace.local.logs import last_lines
-from millrace.local.supervisor import Supervisor
+from millrace.base.errors import MillraceError
+from millrace.processes.io.log_tail import last_lines
+from millrace.processes.io.supervisor import Supervisor
 
 _POLL_S = 0.3
 _LOG_LINES = 12

@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from millrace.core.model import Frozen
-from millrace.core.names import Prefix
+from millrace.base.model import Frozen
+from millrace.base.names import Prefix
 
 StoreKind = Literal["folder", "s3"]
 

@@ -6,8 +6,8 @@ import configparser
 from pathlib import Path
 from typing import Any
 
-from millrace.core.errors import MillraceError
-from millrace.core.store import Bucket
+from millrace.base.errors import MillraceError
+from millrace.storage.core.bucket import Bucket
 
 # Of a client of AWS, or of what speaks like it.
 PATIENCE: dict[str, Any] = {

@@ -10,9 +10,9 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from millrace.core.errors import StoreConflictError, StoreUnreachableError
-from millrace.core.store import Bucket
-from millrace.state.buckets import client, errors_named, is_absent, is_taken
+from millrace.base.errors import StoreConflictError, StoreUnreachableError
+from millrace.storage.core.bucket import Bucket
+from millrace.storage.io.buckets import client, errors_named, is_absent, is_taken
 
 _CONFLICT_TRIES, _CONFLICT_PAUSE_S = 8, 0.05
 

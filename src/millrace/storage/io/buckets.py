@@ -11,14 +11,14 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from millrace.core.errors import (
+from millrace.base.errors import (
     MillraceError,
     StoreConflictError,
     StoreRefusedError,
     StoreUnreachableError,
 )
-from millrace.core.store import Bucket
-from millrace.state.login import PATIENCE, read_login
+from millrace.storage.core.bucket import Bucket
+from millrace.storage.io.bucket_login import PATIENCE, read_login
 
 _CONFLICT, _PRECONDITION_FAILED, _SERVERS_FAULT = 409, 412, 500
 _NOT_FOUND = ("404", "NoSuchKey", "NoSuchBucket")

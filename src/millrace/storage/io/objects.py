@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
-from millrace.core.store import SCHEME, Bucket
-from millrace.state.files import read_text, write_atomic, write_new
+from millrace.storage.core.bucket import SCHEME, Bucket
+from millrace.storage.io.files import read_text, write_atomic, write_new
 
 
 class Objects(Protocol):
@@ -42,7 +42,7 @@ def objects_at(place: str | Path, bucket: Bucket | None) -> Objects:
     if bucket is None or not str(place).startswith(SCHEME):
         return FolderObjects(Path(place))
     # Slow to import, and whoever works with folders does not need it.
-    from millrace.state.bucket_objects import BucketObjects
+    from millrace.storage.io.bucket_objects import BucketObjects
 
     return BucketObjects.at(str(place), bucket)
 

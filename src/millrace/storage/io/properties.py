@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from millrace.core.errors import MillraceError
+from millrace.base.errors import MillraceError
 
 
 def read_properties(path: Path) -> dict[str, str]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from millrace.core.store import Bucket
-from millrace.state.login import read_login
+from millrace.storage.core.bucket import Bucket
+from millrace.storage.io.bucket_login import read_login
 
 
 def storage_options(bucket: Bucket | None) -> dict[str, str] | None:

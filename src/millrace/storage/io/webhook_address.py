@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from millrace.core.errors import MillraceError
-from millrace.state.private_file import read_private
+from millrace.base.errors import MillraceError
+from millrace.storage.io.private_file import read_private
 
 _HERE = ("127.0.0.1", "localhost", "::1")
 _VISIBLE = re.compile(r"[\x21-\x7e]{1,2000}")

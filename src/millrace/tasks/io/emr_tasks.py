@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from millrace.core.emr_serverless import task_request
-from millrace.core.errors import TransientError
-from millrace.core.job import JobState
-from millrace.core.layout import Layout
-from millrace.core.task import TaskSpec
-from millrace.remote.emr_serverless import EmrServerless
-from millrace.remote.setup import require
-from millrace.state.task_folder import fetch, forget, send
+from millrace.base.errors import TransientError
+from millrace.jobs.core.emr_runs import task_request
+from millrace.jobs.core.spec import JobState
+from millrace.jobs.core.task_spec import TaskSpec
+from millrace.jobs.io.runners.emr_serverless import EmrServerless
+from millrace.jobs.io.runners.setup import require
+from millrace.settings.core.layout import Layout
+from millrace.tasks.io.task_folder import fetch, forget, send
 
 POLL_S = 10.0
 _FAILED = 1

@@ -11,13 +11,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
-from millrace.core.errors import MillraceError
-from millrace.core.layout import Layout
-from millrace.core.model import Frozen
-from millrace.core.task import TaskSpec, folder_name, forgotten
-from millrace.local.logs import last_lines
-from millrace.settings import HOME_VARIABLE
-from millrace.state.files import make_private, read_text, write_atomic
+from millrace.base.errors import MillraceError
+from millrace.base.model import Frozen
+from millrace.jobs.core.task_spec import TaskSpec, folder_name, forgotten
+from millrace.processes.io.log_tail import last_lines
+from millrace.settings.core.layout import Layout
+from millrace.settings.io.environment import HOME_VARIABLE
+from millrace.storage.io.files import make_private, read_text, write_atomic
 
 Result = TypeVar("Result", bound=Frozen)
 
@@ -48,7 +48,7 @@ def run_task(
     write_atomic(task.spec_file, task.model_dump_json(indent=2))
     if task.engine.is_submitted:
         # Slow to import, and whoever runs tasks here does not need it.
-        from millrace.remote.tasks import run_there
+        from millrace.tasks.io.emr_tasks import run_there
 
         code = run_there(layout, module, task, on_progress)
     else:

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from millrace.core.store import Bucket
-from millrace.core.task import TaskSpec
-from millrace.state.files import write_atomic
-from millrace.state.objects import Objects, objects_at
-from millrace.state.spec_file import read_spec
+from millrace.jobs.core.task_spec import TaskSpec
+from millrace.jobs.io.spec_file import read_spec
+from millrace.storage.core.bucket import Bucket
+from millrace.storage.io.files import write_atomic
+from millrace.storage.io.objects import Objects, objects_at
 
 
 def send(task: TaskSpec, place: str, bucket: Bucket) -> None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from millrace.core.errors import MillraceError
-from millrace.core.job import JobSpec
-from millrace.core.layout import Layout
-from millrace.core.pipeline import PipelineSpec
-from millrace.core.references import sites_of
-from millrace.core.remote import plan_for_task
-from millrace.core.suggest import did_you_mean
-from millrace.specs.loader import load_pipelines, load_sites
-from millrace.specs.refining import load_refine
+from millrace.base.errors import MillraceError
+from millrace.base.suggest import did_you_mean
+from millrace.jobs.core.remote_jobs import plan_for_task
+from millrace.jobs.core.spec import JobSpec
+from millrace.pipelines.core.references import sites_of
+from millrace.pipelines.core.spec import PipelineSpec
+from millrace.pipelines.io.loader import load_pipelines, load_sites
+from millrace.pipelines.io.refining import load_refine
+from millrace.settings.core.layout import Layout
 
 
 def find_pipeline(layout: Layout, name: str) -> PipelineSpec:

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 
 from confluent_kafka.admin import AdminClient
 
-from millrace.core.broker import node_ports, nodes
-from millrace.core.layout import Layout
-from millrace.core.site import ClientSettings, LocalBroker, SiteSpec
-from millrace.edge.errors import UnreachableError
-from millrace.local.broker import prepare_broker
+from millrace.kafka.core.broker_settings import node_ports, nodes
+from millrace.kafka.io.client_errors import UnreachableError
+from millrace.settings.core.layout import Layout
+from millrace.sites.core.spec import ClientSettings, LocalBroker, SiteSpec
+from millrace.stack.io.brokers.local_broker import prepare_broker
 from tests.integration.conftest import RunningSite
-from tests.integration.link import Link
+from tests.integration.stands.edge.link import Link
 from tests.support import free_ports, start, wait_until
 
 _UP_WITHIN_S = 90.0

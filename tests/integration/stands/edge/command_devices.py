@@ -15,8 +15,8 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
 from tests.integration.conftest import RunningSite
-from tests.integration.gateways import RunningGateway
-from tests.integration.mqtt_broker import PASSWORD, USER, RunningMqtt
+from tests.integration.stands.edge.gateways import RunningGateway
+from tests.integration.stands.edge.mqtt_broker import PASSWORD, USER, RunningMqtt
 from tests.support import wait_until
 
 

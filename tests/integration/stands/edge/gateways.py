@@ -19,14 +19,14 @@ from typing import Any, Protocol
 import httpx
 import yaml
 
-from millrace.core.addresses import LOCAL_NAMES
-from millrace.core.gateway_bundle import bundle_files
-from millrace.core.layout import Layout
-from millrace.core.provision import GATEWAY
-from millrace.local.certificates import Role
-from millrace.local.devices import issue
-from millrace.local.pki import ensure_certificate
-from millrace.tasks.bundle import write_bundle
+from millrace.base.addresses import LOCAL_NAMES
+from millrace.gateway.bundle.core.bundle_contents import bundle_files
+from millrace.gateway.bundle.io.pack_bundle import write_bundle
+from millrace.provisioning.core.site_rights import GATEWAY
+from millrace.secrets.core.certificates import Role
+from millrace.secrets.io.device_certificates import issue
+from millrace.secrets.io.pki import ensure_certificate
+from millrace.settings.core.layout import Layout
 from tests.integration.conftest import CHECKOUT, RunningSite
 from tests.support import free_ports, wait_until
 

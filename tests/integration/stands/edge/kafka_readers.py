@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from millrace.core.model import Frozen
-from millrace.core.replay import ReplaySpec
-from spark_jobs.session import READERS
-from spark_jobs.source import whole_records
+from millrace.base.model import Frozen
+from millrace.repair.core.replay_spec import ReplaySpec
+from spark_jobs.engine.session import READERS
+from spark_jobs.kafka.source import whole_records
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -8,12 +8,12 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from millrace.core.addresses import LOCAL_NAMES
-from millrace.core.layout import Layout
-from millrace.local.certificates import Role
-from millrace.local.pki import ensure_certificate
-from millrace.local.program import Program
-from tests.integration.mqtt_broker import (
+from millrace.base.addresses import LOCAL_NAMES
+from millrace.processes.core.program import Program
+from millrace.secrets.core.certificates import Role
+from millrace.secrets.io.pki import ensure_certificate
+from millrace.settings.core.layout import Layout
+from tests.integration.stands.edge.mqtt_broker import (
     GATEWAY_PASSWORD,
     GATEWAY_USER,
     PASSWORD,

@@ -17,11 +17,11 @@ from cryptography.hazmat.primitives.serialization import (
     pkcs12,
 )
 
-from millrace.core.addresses import LOCAL_NAMES
-from millrace.core.layout import Layout
-from millrace.local.certificates import Role
-from millrace.local.pki import ensure_certificate
-from millrace.local.program import Program
+from millrace.base.addresses import LOCAL_NAMES
+from millrace.processes.core.program import Program
+from millrace.secrets.core.certificates import Role
+from millrace.secrets.io.pki import ensure_certificate
+from millrace.settings.core.layout import Layout
 from tests.support import free_ports, start, wait_until
 
 _SOURCE = Path(__file__).with_name("MqttBroker.java")

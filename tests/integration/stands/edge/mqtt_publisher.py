@@ -10,7 +10,7 @@ from paho.mqtt.enums import CallbackAPIVersion
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-from tests.integration.mqtt_broker import PASSWORD, USER, RunningMqtt
+from tests.integration.stands.edge.mqtt_broker import PASSWORD, USER, RunningMqtt
 from tests.support import wait_until
 
 

@@ -12,20 +12,20 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from millrace.core.coordinates import Part
-from millrace.core.model import Frozen
-from millrace.core.relay import RelaySpec
-from millrace.core.relay_beat import RelayBeat
-from millrace.core.relay_plan import Halt
-from millrace.core.relay_positions import Position
-from millrace.core.relay_start import Renewal
-from millrace.core.site import ClientSettings, SiteSpec
-from millrace.edge.relay.door import Door
-from millrace.edge.relay.inbox import Batch
-from millrace.edge.relay.run import Relay
-from millrace.edge.relay.target import Target
-from millrace.edge.simulator import stop_on_signals
-from millrace.state.files import write_atomic
+from millrace.base.model import Frozen
+from millrace.gateway.simulator.io.simulator import stop_on_signals
+from millrace.kafka.core.coordinates import Part
+from millrace.relay.core.beat import RelayBeat
+from millrace.relay.core.positions import Position
+from millrace.relay.core.relay_plan import Halt
+from millrace.relay.core.spec import RelaySpec
+from millrace.relay.core.start import Renewal
+from millrace.relay.io.cluster_login import Door
+from millrace.relay.io.inbox import Batch
+from millrace.relay.io.relay_run import Relay
+from millrace.relay.io.target import Target
+from millrace.sites.core.spec import ClientSettings, SiteSpec
+from millrace.storage.io.files import write_atomic
 
 # In the order of a transaction. `committing`: while the commit is on its way.
 STEPS = ("begun", "half produced", "produced", "noted", "committing", "committed")

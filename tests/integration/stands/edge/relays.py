@@ -15,17 +15,17 @@ from typing import NamedTuple
 
 from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 
-from millrace.core.provision import RELAY
-from millrace.core.relay import RelaySpec
-from millrace.core.relay_beat import RelayBeat
-from millrace.core.relay_rights import wanted_at_site, wanted_at_target
-from millrace.core.site import ClientSettings
-from millrace.edge.header_bytes import headers_of
-from millrace.edge.relay.door import Door
-from millrace.edge.relay.target import ORIGIN_HEADER
-from millrace.state.files import read_text, write_atomic
+from millrace.kafka.io.header_bytes import headers_of
+from millrace.provisioning.core.site_rights import RELAY
+from millrace.relay.core.beat import RelayBeat
+from millrace.relay.core.relay_rights import wanted_at_site, wanted_at_target
+from millrace.relay.core.spec import RelaySpec
+from millrace.relay.io.cluster_login import Door
+from millrace.relay.io.target import ORIGIN_HEADER
+from millrace.sites.core.spec import ClientSettings
+from millrace.storage.io.files import read_text, write_atomic
 from tests.integration.conftest import CHECKOUT, RunningSite
-from tests.integration.relay_child import Order, Way
+from tests.integration.stands.edge.relay_child import Order, Way
 from tests.support import wait_until
 
 START_TIMEOUT_S = 40.0
@@ -78,7 +78,7 @@ class RelayBed:
         write_atomic(file, order.model_dump_json())
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "tests.integration.relay_child", str(file)],
+                [sys.executable, "-m", "tests.integration.stands.edge.relay_child", str(file)],
                 cwd=CHECKOUT,
                 stdout=log,
                 stderr=subprocess.STDOUT,

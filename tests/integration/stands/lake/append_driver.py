@@ -1,6 +1,6 @@
 """A Spark driver of its own at a table: appends, or compacts it, and says what was acknowledged.
 
-python -m tests.integration.append_driver ENGINE.json TABLE NAME COUNT
+python -m tests.integration.stands.lake.append_driver ENGINE.json TABLE NAME COUNT
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from millrace.core.engine import EngineSpec
-from spark_jobs.session import build_session
-from spark_jobs.task import say
+from millrace.settings.core.engine import EngineSpec
+from spark_jobs.engine.session import build_session
+from spark_jobs.engine.task_main import say
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from millrace.core.store import Bucket
+from millrace.storage.core.bucket import Bucket
 
 # The store's answer as it came, and whether to hand it on.
 Answer = tuple[int, list[tuple[str, str]], bytes]

@@ -13,14 +13,14 @@ from pathlib import Path
 import psutil
 from deltalake import DeltaTable
 
-from millrace.core.heartbeat import Heartbeat, Phase, SiteBeat
-from millrace.core.job import JobSpec
-from millrace.lake.tables import open_table
-from millrace.state.checkpoint import Checkpoint
-from millrace.state.mailbox import Mailbox
-from millrace.state.objects import Objects, objects_at
+from millrace.ingest.io.checkpoint import Checkpoint
+from millrace.jobs.core.heartbeat import Heartbeat, Phase, SiteBeat
+from millrace.jobs.core.spec import JobSpec
+from millrace.jobs.io.mailbox import Mailbox
+from millrace.lake.io.tables import open_table
+from millrace.storage.io.objects import Objects, objects_at
 
-CHECKOUT = Path(__file__).parents[2]
+CHECKOUT = Path(__file__).parents[4]
 # A machine that does much else takes its time to start a JVM.
 START_TIMEOUT_S = 240
 
@@ -62,7 +62,7 @@ class IngestDriver:
         python = CHECKOUT / ".venv-lake" / "bin" / "python"
         with self.log_file.open("ab") as log:
             self.process = subprocess.Popen(
-                [python, "-m", "spark_jobs.ingest", self.mailbox.job_file],
+                [python, "-m", "spark_jobs.ingest.ingest", self.mailbox.job_file],
                 cwd=CHECKOUT,
                 stdout=log,
                 stderr=subprocess.STDOUT,

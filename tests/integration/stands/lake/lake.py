@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from millrace.core.model import Frozen
-from millrace.core.task import TaskSpec
+from millrace.base.model import Frozen
+from millrace.jobs.core.task_spec import TaskSpec
 
-CHECKOUT = Path(__file__).parents[2]
+CHECKOUT = Path(__file__).parents[4]
 # In front of an answer; other lines are progress.
 ANSWER = "=> "
 Result = TypeVar("Result", bound=Frozen)
@@ -29,7 +29,7 @@ class Lake:
         jars = [str(CHECKOUT / ".jars" / name) for name in ("spark", "jvm")]
         with log.open("ab") as errors:
             process = subprocess.Popen(
-                [python, "-m", "tests.integration.lake_host", *jars],
+                [python, "-m", "tests.integration.stands.lake.lake_host", *jars],
                 cwd=CHECKOUT,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,

@@ -1,6 +1,6 @@
 """Tasks and queries in one Spark session, asked for line by line: a JVM takes seconds to start.
 
-Runs in the lake's environment: python -m tests.integration.lake_host CLASS_PATH...
+Runs in the lake's environment: python -m tests.integration.stands.lake.lake_host CLASS_PATH...
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from millrace.core.engine import EngineSpec
-from spark_jobs.session import build_session
-from tests.integration.lake import ANSWER
+from millrace.settings.core.engine import EngineSpec
+from spark_jobs.engine.session import build_session
+from tests.integration.stands.lake.lake import ANSWER
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

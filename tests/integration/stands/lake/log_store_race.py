@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-CHECKOUT = Path(__file__).parents[2]
+CHECKOUT = Path(__file__).parents[4]
 PYSPARK_JARS = CHECKOUT / ".venv-lake/lib/python3.11/site-packages/pyspark/jars"
 CLASS_PATH = f"{PYSPARK_JARS}/*:{CHECKOUT}/.jars/spark/*:{CHECKOUT}/.jars/jvm/*"
 RACERS = ("red", "green", "blue")
@@ -91,7 +91,7 @@ class Race:
 
 
 def compile_racer(folder: Path) -> Path:
-    source = CHECKOUT / "tests" / "integration" / "LogStoreRacer.java"
+    source = CHECKOUT / "tests" / "integration" / "stands" / "lake" / "LogStoreRacer.java"
     command = ("javac", "-proc:none", "-cp", CLASS_PATH, "-d", str(folder), str(source))
     subprocess.run(command, check=True)
     return folder

@@ -1,6 +1,6 @@
 """A stand-in for the stream: appends batch after batch, and prints the offset it has reached.
 
-python -m tests.integration.maintain_writer TABLE DAY JARS...; ends when its input does.
+python -m tests.integration.stands.lake.maintain_writer TABLE DAY JARS...; ends when its input does.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ import threading
 from itertools import count
 from pathlib import Path
 
-from millrace.core.bronze import COLUMNS
-from millrace.core.engine import EngineSpec
-from spark_jobs.append import Batch, append_once
-from spark_jobs.session import build_session
-from spark_jobs.task import say
+from millrace.lake.core.bronze import COLUMNS
+from millrace.settings.core.engine import EngineSpec
+from spark_jobs.engine.append import Batch, append_once
+from spark_jobs.engine.session import build_session
+from spark_jobs.engine.task_main import say
 
 ROWS = 20
 

@@ -8,16 +8,16 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from millrace.core.layout import Layout
-from millrace.core.object_store import PORTS_NEEDED
-from millrace.core.store import LOCAL_BUCKET, Bucket
-from millrace.local.object_store import (
+from millrace.processes.core.program import Program
+from millrace.settings.core.layout import Layout
+from millrace.stack.io.object_store import (
     check_bucket,
     ensure_trust_store,
     is_open,
     prepare_object_store,
 )
-from millrace.local.program import Program
+from millrace.storage.core.bucket import LOCAL_BUCKET, Bucket
+from millrace.storage.core.store_server import PORTS_NEEDED
 from tests.support import start
 
 START_TIMEOUT_S = 60

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from millrace.core.engine import EngineSpec
-from millrace.core.remote import launch_settings
-from millrace.core.remote_settings import RemoteSettings
+from millrace.jobs.core.remote_jobs import launch_settings
+from millrace.settings.core.engine import EngineSpec
+from millrace.settings.core.remotes import RemoteSettings
 from tests.integration.conftest import CHECKOUT
 
 LAKE = CHECKOUT / ".venv-lake" / "bin"
@@ -30,7 +30,7 @@ def submitted(
     }
     file = log.with_name("spark.conf")
     file.write_text("".join(f"{key} {value}\n" for key, value in settings.items()))
-    main = CHECKOUT / "spark_jobs" / f"{module}.py"
+    main = CHECKOUT / f"{module}.py"
     with log.open("wb") as output:
         process = subprocess.Popen(
             [LAKE / "spark-submit", "--properties-file", file, main, *arguments],

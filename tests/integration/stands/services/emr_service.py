@@ -21,10 +21,10 @@ from moto.emrserverless.exceptions import ValidationException
 from moto.emrserverless.models import EMRServerlessBackend, JobRun
 from moto.emrserverless.responses import EMRServerlessResponse
 
-from millrace.core.store import Bucket
-from millrace.state.buckets import client
-from tests.integration.https_service import Answer, Asked
-from tests.integration.stand_in import StandIn
+from millrace.storage.core.bucket import Bucket
+from millrace.storage.io.buckets import client
+from tests.integration.stands.services.https_service import Answer, Asked
+from tests.integration.stands.services.stand_in import StandIn
 
 ACCOUNT, REGION = "123456789012", "us-east-1"
 ROLE = f"arn:aws:iam::{ACCOUNT}:role/millrace-job"

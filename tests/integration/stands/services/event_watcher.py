@@ -14,7 +14,7 @@ import sys
 async def watch(ends_after: int | None) -> None:
     from airflow.triggers.shared_stream import SharedStreamManager
 
-    from millrace_airflow.event_triggers import EventsTrigger
+    from millrace_airflow.incidents.event_triggers import EventsTrigger
 
     trigger, manager = EventsTrigger(), SharedStreamManager()
     key = trigger.shared_stream_key()

@@ -1,6 +1,7 @@
 """The guide's worker, held in a window of its work until its mark is taken away.
 
-python -m tests.integration.held_worker before|inside|after MARK [the worker's own words]
+python -m tests.integration.stands.services.held_worker before|inside|after MARK [the worker's own
+words]
 """
 
 from __future__ import annotations

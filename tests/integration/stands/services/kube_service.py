@@ -18,8 +18,8 @@ from urllib.parse import parse_qs, urlsplit
 from kubeflow_spark_api.models.spark_v1beta2_spark_application import SparkV1beta2SparkApplication
 from pydantic import ValidationError
 
-from tests.integration.https_service import Answer, Asked
-from tests.integration.stand_in import StandIn
+from tests.integration.stands.services.https_service import Answer, Asked
+from tests.integration.stands.services.stand_in import StandIn
 
 TOKEN = "token-of-the-tests"
 _APPLICATIONS = re.compile(

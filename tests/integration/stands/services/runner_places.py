@@ -15,29 +15,29 @@ from typing import Protocol
 
 import psutil
 
-from millrace.core.addresses import LOCAL_NAMES
-from millrace.core.engine import EngineSpec
-from millrace.core.job import JobSpec, JobState, Runner
-from millrace.core.layout import Layout
-from millrace.core.remote_settings import EmrServerlessSettings, KubernetesSettings, Remotes
-from millrace.local.identity import ensure_stack_marks, stack_environment
-from millrace.local.pki import ensure_server_certificate
-from millrace.local.processes import JOB_VARIABLE, end_marked, find_marked
-from millrace.local.runner import LocalRunner
-from millrace.local.supervisor import Supervisor
-from millrace.local.supervisor_config import render_config
-from millrace.remote.emr_serverless import EmrServerlessRunner
-from millrace.remote.kubernetes import KubernetesRunner
-from millrace.remote.runner import RemoteRunner
-from millrace.state.files import write_atomic
-from tests.integration.emr_service import ROLE, Runs
-from tests.integration.https_service import Asked, HttpsService
-from tests.integration.kube_service import TOKEN, Cluster
-from tests.integration.object_store import RunningStore
-from tests.integration.stand_in import JOB, StandIn
+from millrace.base.addresses import LOCAL_NAMES
+from millrace.jobs.core.spec import JobSpec, JobState, Runner
+from millrace.jobs.io.runners.emr_serverless import EmrServerlessRunner
+from millrace.jobs.io.runners.kubernetes import KubernetesRunner
+from millrace.jobs.io.runners.local_runner import LocalRunner
+from millrace.jobs.io.runners.remote_runner import RemoteRunner
+from millrace.processes.core.supervisor_config import render_config
+from millrace.processes.io.process_table import JOB_VARIABLE, end_marked, find_marked
+from millrace.processes.io.stack_identity import ensure_stack_marks, stack_environment
+from millrace.processes.io.supervisor import Supervisor
+from millrace.secrets.io.pki import ensure_server_certificate
+from millrace.settings.core.engine import EngineSpec
+from millrace.settings.core.layout import Layout
+from millrace.settings.core.remotes import EmrServerlessSettings, KubernetesSettings, Remotes
+from millrace.storage.io.files import write_atomic
+from tests.integration.stands.lake.object_store import RunningStore
+from tests.integration.stands.services.emr_service import ROLE, Runs
+from tests.integration.stands.services.https_service import Asked, HttpsService
+from tests.integration.stands.services.kube_service import TOKEN, Cluster
+from tests.integration.stands.services.stand_in import JOB, StandIn
 from tests.support import wait_until
 
-REPOSITORY = Path(__file__).resolve().parents[2]
+REPOSITORY = Path(__file__).resolve().parents[4]
 PIPELINE = "stand-in"
 
 
@@ -125,9 +125,9 @@ class LocalPlace:
 
     def start_and_die(self, job: JobSpec) -> None:
         code = (
-            "import sys; from pathlib import Path; from millrace.core.job import JobSpec;"
-            "from millrace.core.layout import Layout;"
-            "from millrace.local.runner import LocalRunner;"
+            "import sys; from pathlib import Path; from millrace.jobs.core.spec import JobSpec;"
+            "from millrace.settings.core.layout import Layout;"
+            "from millrace.jobs.io.runners.local_runner import LocalRunner;"
             "LocalRunner(Layout(Path(sys.argv[1]))).start(JobSpec.model_validate_json(sys.argv[2]))"
         )
         caller = subprocess.Popen(

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from millrace.core.gateway_bundle import bundle_files
-from millrace.core.layout import Layout
-from millrace.core.site import SiteSpec
-from millrace.local.secrets import ensure_user
-from millrace.tasks.bundle import write_bundle
+from millrace.gateway.bundle.core.bundle_contents import bundle_files
+from millrace.gateway.bundle.io.pack_bundle import write_bundle
+from millrace.secrets.io.passwords import ensure_user
+from millrace.settings.core.layout import Layout
+from millrace.sites.core.spec import SiteSpec
 
 SITE = SiteSpec(
     name="plant-a",

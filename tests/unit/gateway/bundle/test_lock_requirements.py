@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from millrace.core.errors import MillraceError
-from millrace.core.locked import requirements
+from millrace.base.errors import MillraceError
+from millrace.gateway.bundle.core.lock_requirements import requirements
 
 
 def package(name: str, version: str = "1.0", *needs: dict[str, str]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millrace.core.gateway.backlog import Backlog
+from millrace.gateway.client.core.unanswered import Backlog
 
 
 def backlog(*messages: bytes) -> Backlog:

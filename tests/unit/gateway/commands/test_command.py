@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from millrace.cli.command import make_command
-from millrace.core.errors import MillraceError
+from millrace.base.errors import MillraceError
+from millrace.gateway.commands.cli import make_command
 
 NOW = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from millrace.core.gateway.commands import (
+from millrace.gateway.commands.core.command import (
     Answer,
     Command,
     Outcome,
@@ -19,10 +19,10 @@ from millrace.core.gateway.commands import (
     read_command,
     read_response,
 )
-from millrace.core.gateway.desk import Desk, Memory, Rules
-from millrace.core.gateway.mqtt_input import MqttCommands
-from millrace.core.gateway.risk import RISK
-from millrace.core.gateway.spec import GatewaySpec
+from millrace.gateway.commands.core.command_states import Desk, Memory, Rules
+from millrace.gateway.routes.core.risk import RISK
+from millrace.gateway.spec.core.gateway_file import GatewaySpec
+from millrace.gateway.spec.core.mqtt_input import MqttCommands
 
 START = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
 DONE = Answer("c1", Verdict.DONE, "")

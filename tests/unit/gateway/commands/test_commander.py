@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from millrace.core.gateway.commands import Command, Outcome
-from millrace.core.gateway.desk import Rules
-from millrace.edge.gateway.command_feed import Arrived
-from millrace.edge.gateway.commander import Commander
-from millrace.edge.gateway.committer import Batch
-from millrace.edge.gateway.memory_file import MemoryFile
+from millrace.gateway.commands.core.command import Command, Outcome
+from millrace.gateway.commands.core.command_states import Rules
+from millrace.gateway.commands.io.command_feed import Arrived
+from millrace.gateway.commands.io.commander import Commander
+from millrace.gateway.commands.io.memory_file import MemoryFile
+from millrace.gateway.spool.io.committer import Batch
 from tests.support import wait_until
 
 NOW = datetime.now(UTC)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from millrace.core.gateway.bounds import Bounds
-from millrace.core.gateway.identity import content_of
-from millrace.core.gateway.look_back import History, TopicSight
-from millrace.core.gateway.records import Draft
-from millrace.edge.gateway.courier import Courier, courier_of
-from millrace.edge.gateway.disk import NoRoomError
-from millrace.edge.gateway.spool import Spool
+from millrace.gateway.delivery.core.look_back import History, TopicSight
+from millrace.gateway.delivery.io.courier import Courier, courier_of
+from millrace.gateway.spool.core.bounds import Bounds
+from millrace.gateway.spool.core.message_identity import content_of
+from millrace.gateway.spool.core.records import Draft
+from millrace.gateway.spool.io.disk import NoRoomError
+from millrace.gateway.spool.io.spool_files import Spool
 
 BOUNDS = Bounds(segment_bytes=4_096, total_bytes=16_384)
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from millrace.core.gateway.records import Draft, Record
-from millrace.edge.gateway.dead_letters import DeadLetters
+from millrace.gateway.delivery.io.dead_letters import DeadLetters
+from millrace.gateway.spool.core.records import Draft, Record
 
 
 def letter(serial: int, size: int = 10, epoch: int = 1) -> tuple[Record, str]:

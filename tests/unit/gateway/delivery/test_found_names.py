@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millrace.core.gateway.found_names import MOST, FoundNames
-from millrace.edge.gateway.courier import ALLOWED_AHEAD
-from millrace.edge.gateway.forwarder import MOST_AHEAD
+from millrace.gateway.delivery.core.found_names import MOST, FoundNames
+from millrace.gateway.delivery.io.courier import ALLOWED_AHEAD
+from millrace.gateway.delivery.io.forwarder import MOST_AHEAD
 
 names = st.tuples(st.sampled_from([b"a", b"b"]), st.integers(1, 2), st.integers(1, 60))
 

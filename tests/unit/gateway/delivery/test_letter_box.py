@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from millrace.core.gateway.identity import content_of
-from millrace.core.gateway.inputs import TcpInput
-from millrace.core.gateway.look_back import TopicSight
-from millrace.core.gateway.records import Draft, Record
-from millrace.core.gateway.risk import RISK
-from millrace.core.gateway.window import Progress
-from millrace.edge.gateway.courier import Courier
-from millrace.edge.gateway.dead_letters import DeadLetters
-from millrace.edge.gateway.letter_box import LetterBox, Returned
-from millrace.edge.gateway.link import Link
-from millrace.edge.gateway.progress_file import ProgressFile
-from millrace.edge.gateway.resend import Resend, ask_for
+from millrace.gateway.delivery.core.look_back import TopicSight
+from millrace.gateway.delivery.core.window import Progress
+from millrace.gateway.delivery.io.courier import Courier
+from millrace.gateway.delivery.io.dead_letters import DeadLetters
+from millrace.gateway.delivery.io.letter_box import LetterBox, Returned
+from millrace.gateway.delivery.io.link import Link
+from millrace.gateway.delivery.io.progress_file import ProgressFile
+from millrace.gateway.routes.core.risk import RISK
+from millrace.gateway.service.io.resend import Resend, ask_for
+from millrace.gateway.spec.core.input_specs import TcpInput
+from millrace.gateway.spool.core.message_identity import content_of
+from millrace.gateway.spool.core.records import Draft, Record
 from tests.support import wait_until
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from millrace.core.site import SiteSpec
-from millrace.edge.gateway.link import Link
+from millrace.gateway.delivery.io.link import Link
+from millrace.sites.core.spec import SiteSpec
 
 NOBODY = "127.0.0.1:1"
 

@@ -12,15 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from millrace.core.gateway.bounds import Bounds
-from millrace.core.gateway.identity import Headers, content_of, new_epoch
-from millrace.core.gateway.look_back import GLANCE, TopicSight
-from millrace.core.gateway.records import Draft
-from millrace.edge.gateway import courier, witness
-from millrace.edge.gateway.courier import courier_of
-from millrace.edge.gateway.progress_file import ProgressFile
-from millrace.edge.gateway.reader import Reader
-from millrace.edge.gateway.spool import Spool
+from millrace.gateway.delivery.core.look_back import GLANCE, TopicSight
+from millrace.gateway.delivery.io import courier
+from millrace.gateway.delivery.io.courier import courier_of
+from millrace.gateway.delivery.io.progress_file import ProgressFile
+from millrace.gateway.spool.core.bounds import Bounds
+from millrace.gateway.spool.core.message_identity import Headers, content_of, new_epoch
+from millrace.gateway.spool.core.records import Draft
+from millrace.gateway.spool.io import witness
+from millrace.gateway.spool.io.spool_files import Spool
+from millrace.gateway.spool.io.spool_reader import Reader
 
 BOUNDS = Bounds(segment_bytes=1 << 18, total_bytes=1 << 22)
 # As many of somebody else as a glance shows.

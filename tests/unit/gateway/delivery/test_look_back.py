@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from millrace.core.gateway.look_back import GLANCE, History, Known, TopicSight, plan_look_back
+from millrace.gateway.delivery.core.look_back import (
+    GLANCE,
+    History,
+    Known,
+    TopicSight,
+    plan_look_back,
+)
 
 SIGHT = TopicSight("id-1", begins={0: 10, 1: 0}, ends={0: 500, 1: 20})
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from millrace.core.gateway.window import Progress, Window
+from millrace.gateway.delivery.core.window import Progress, Window
 
 A, B = ("t", 0), ("t", 1)
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millrace.core.gateway.window import Progress, Window
+from millrace.gateway.delivery.core.window import Progress, Window
 
 
 class Spool:

@@ -13,15 +13,15 @@ from typing import Any
 import uvloop
 from pydantic import TypeAdapter
 
-from millrace.core.gateway.risk import RISK
-from millrace.core.gateway.spec import Input
-from millrace.edge.gateway.committer import Committer
-from millrace.edge.gateway.intake import Intake
-from millrace.edge.gateway.listener import Handles
-from millrace.edge.gateway.reader import Reader
-from millrace.edge.gateway.routing import Router
-from millrace.edge.gateway.server import Server, server_of
-from millrace.edge.gateway.spool import Spool
+from millrace.gateway.inputs.io.intake import Intake
+from millrace.gateway.inputs.io.listener import Handles
+from millrace.gateway.routes.core.risk import RISK
+from millrace.gateway.routes.io.routing import Router
+from millrace.gateway.service.io.input_servers import Server, server_of
+from millrace.gateway.spec.core.gateway_file import Input
+from millrace.gateway.spool.io.committer import Committer
+from millrace.gateway.spool.io.spool_files import Spool
+from millrace.gateway.spool.io.spool_reader import Reader
 from tests.support import free_ports
 
 PLAIN = {"plain": True, "risk": RISK, "topic": "t", "name": "lines"}

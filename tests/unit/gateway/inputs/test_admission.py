@@ -13,21 +13,21 @@ from typing import Any, cast
 
 import pytest
 
-from millrace.core.addresses import LOCAL_NAMES
-from millrace.core.errors import MillraceError
-from millrace.core.gateway.contested import Contested
-from millrace.core.gateway.inputs import HttpInput, TcpInput, Tls
-from millrace.core.gateway.spec import StatusSpec
-from millrace.core.layout import Layout
-from millrace.edge.gateway.http_server import HttpServer
-from millrace.edge.gateway.listener import Handles
-from millrace.edge.gateway.settings import ServerTls
-from millrace.edge.gateway.status_server import StatusServer
-from millrace.edge.gateway.tcp_server import TcpServer
-from millrace.local.certificates import Role, common_name, read_certificate
-from millrace.local.devices import issue, list_devices, revoke, revoked_text
-from millrace.local.pki import ensure_authority, ensure_certificate
-from millrace.state.files import write_atomic
+from millrace.base.addresses import LOCAL_NAMES
+from millrace.base.errors import MillraceError
+from millrace.gateway.inputs.core.contested import Contested
+from millrace.gateway.inputs.io.http_server import HttpServer
+from millrace.gateway.inputs.io.listener import Handles
+from millrace.gateway.inputs.io.tcp_server import TcpServer
+from millrace.gateway.spec.core.gateway_file import StatusSpec
+from millrace.gateway.spec.core.input_specs import HttpInput, TcpInput, Tls
+from millrace.gateway.spec.io.gateway_settings import ServerTls
+from millrace.gateway.status.io.status_server import StatusServer
+from millrace.secrets.core.certificates import Role, common_name, read_certificate
+from millrace.secrets.io.device_certificates import issue, list_devices, revoke, revoked_text
+from millrace.secrets.io.pki import ensure_authority, ensure_certificate
+from millrace.settings.core.layout import Layout
+from millrace.storage.io.files import write_atomic
 from tests.callers import (
     ANSWERS,
     CALLERS,

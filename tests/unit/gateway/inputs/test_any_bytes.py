@@ -13,20 +13,20 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from millrace.core.continuity import EPOCH, PRODUCER, SEQUENCE
-from millrace.core.gateway.commands import read_answer, read_command, read_response
-from millrace.core.gateway.framing import LengthPrefixed, Lines
-from millrace.core.gateway.greeting import name_in
-from millrace.core.gateway.identity import Identity
-from millrace.core.gateway.mqtt import numbered
-from millrace.core.gateway.mqtt_packet import Published, read_published
-from millrace.core.gateway.records import MAX_KEY_BYTES, Draft, Record
-from millrace.core.gateway.routes import AmongField, Before, FromField, FromLevel
-from millrace.core.gateway.rules import RuleSpec, RulesState, RuleState
-from millrace.edge.gateway.fields import field_reader, fields_reader
-from millrace.edge.gateway.routing import Router
-from millrace.edge.gateway.rule import Rule
-from millrace.edge.gateway.tokens import Tokens
+from millrace.gateway.commands.core.command import read_answer, read_command, read_response
+from millrace.gateway.inputs.core.framing import LengthPrefixed, Lines
+from millrace.gateway.inputs.core.greeting import name_in
+from millrace.gateway.inputs.io.tokens import Tokens
+from millrace.gateway.mqtt.core.flights import numbered
+from millrace.gateway.mqtt.core.mqtt_packet import Published, read_published
+from millrace.gateway.routes.core.routes import AmongField, Before, FromField, FromLevel
+from millrace.gateway.routes.io.fields import field_reader, fields_reader
+from millrace.gateway.routes.io.routing import Router
+from millrace.gateway.rules.core.rule_spec import RuleSpec, RulesState, RuleState
+from millrace.gateway.rules.io.rule_at_work import Rule
+from millrace.gateway.spool.core.message_identity import Identity
+from millrace.gateway.spool.core.records import MAX_KEY_BYTES, Draft, Record
+from millrace.repair.core.verify_spec import EPOCH, PRODUCER, SEQUENCE
 
 pytestmark = pytest.mark.generated
 DEEP = b'{"s":' + b"[" * 100_000 + b"]" * 100_000 + b',"v":1}'

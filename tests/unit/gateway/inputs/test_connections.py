@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from millrace.core.errors import MillraceError
-from millrace.core.gateway.handles import connections_within
-from millrace.edge.gateway import http_server, https, listener, tcp
+from millrace.base.errors import MillraceError
+from millrace.gateway.inputs.core.handles import connections_within
+from millrace.gateway.inputs.io import http_server, https, listener, tcp
 from tests.support import wait_until
-from tests.unit.gateway.listening import Listening, lines_of, listening
+from tests.unit.gateway.inputs.listening import Listening, lines_of, listening
 
 BODY = b"\r\nContent-Length: 4\r\n\r\n\xff\xfe{}"
 REQUEST = b"POST /messages HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nbody"

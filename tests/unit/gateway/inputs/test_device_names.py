@@ -10,19 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millrace.core.gateway.contested import Contested
-from millrace.core.gateway.requests import request_origin
-from millrace.edge.gateway import names
-from millrace.edge.gateway.tcp_socket import Sign
+from millrace.gateway.inputs.core.contested import Contested
+from millrace.gateway.inputs.core.requests import request_origin
+from millrace.gateway.inputs.io import device_names
+from millrace.gateway.inputs.io.tcp_socket import Sign
 from tests.support import wait_until
-from tests.unit.gateway.listening import Listening, lines_of, listening
+from tests.unit.gateway.inputs.listening import Listening, lines_of, listening
 
 REFUSED = b"REFUSED another device has said HELLO with this name, and is there"
 
 
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(names, "_PATIENT_S", 0.5)
+    monkeypatch.setattr(device_names, "_PATIENT_S", 0.5)
 
 
 def test_a_name_stays_with_the_device_that_is_there(tmp_path: Path) -> None:
@@ -75,11 +75,11 @@ def test_a_device_whose_machine_gives_no_sign_gives_way(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As after a cut of which nobody was told: the new connection is the same device's."""
-    monkeypatch.setattr(names, "_GIVEN_UP_S", 0.3)
+    monkeypatch.setattr(device_names, "_GIVEN_UP_S", 0.3)
     with listening(tmp_path, acknowledge=True) as gateway:
         first = gateway.connect(b"HELLO x\n", b"one\n")
         assert lines_of(first, 2) == [b"OK 0", b"1"]
-        monkeypatch.setattr(names, "sign_of", lambda _: Sign(is_open=True, silent_s=9))
+        monkeypatch.setattr(device_names, "sign_of", lambda _: Sign(is_open=True, silent_s=9))
         second = gateway.connect(b"HELLO x\n", b"two\n")
         assert lines_of(second, 2) == [b"OK 1", b"2"]
         assert first.recv(1) == b""
@@ -146,8 +146,8 @@ def test_a_device_that_sends_nothing_for_long_keeps_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its machine answers for it, when it is asked."""
-    monkeypatch.setattr(names, "_GIVEN_UP_S", 1.3)
-    monkeypatch.setattr(names, "_PATIENT_S", 3.0)
+    monkeypatch.setattr(device_names, "_GIVEN_UP_S", 1.3)
+    monkeypatch.setattr(device_names, "_PATIENT_S", 3.0)
     with listening(tmp_path, acknowledge=True) as gateway:
         first = gateway.connect(b"HELLO x\n")
         assert lines_of(first, 1) == [b"OK 0"]

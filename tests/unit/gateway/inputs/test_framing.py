@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millrace.core.gateway import framing as module
-from millrace.core.gateway.framing import Framing, LengthPrefixed, Lines
+from millrace.gateway.inputs.core import framing as module
+from millrace.gateway.inputs.core.framing import Framing, LengthPrefixed, Lines
 
 MOST = 10
 

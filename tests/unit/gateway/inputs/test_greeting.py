@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from millrace.core.gateway.greeting import may_be_called, name_in, owner_of
+from millrace.gateway.inputs.core.greeting import may_be_called, name_in, owner_of
 
 
 @pytest.mark.parametrize(

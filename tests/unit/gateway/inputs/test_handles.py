@@ -9,7 +9,7 @@ import sys
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from tests.unit.gateway.listening import lines_of, listening
+from tests.unit.gateway.inputs.listening import lines_of, listening
 
 OPEN_FILES, CLIENTS = 256, 300
 SMALL = {"spool": {"size": "8 MB", "segment": "128 KB"}, "max_message": 60_000}
@@ -17,10 +17,10 @@ SMALL = {"spool": {"size": "8 MB", "segment": "128 KB"}, "max_message": 60_000}
 
 def test_no_number_of_clients_takes_what_the_disk_needs(tmp_path: Path) -> None:
     with subprocess.Popen(
-        [sys.executable, "-m", "tests.unit.gateway.test_handles", str(tmp_path)],
+        [sys.executable, "-m", "tests.unit.gateway.inputs.test_handles", str(tmp_path)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        cwd=Path(__file__).parents[3],
+        cwd=Path(__file__).parents[4],
     ) as gateway, ExitStack() as clients:  # fmt: skip
         assert gateway.stdin
         assert gateway.stdout

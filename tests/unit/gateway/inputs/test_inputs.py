@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from millrace.core.gateway.inputs import MOST_READ_BYTES
-from millrace.core.gateway.risk import RISK
-from millrace.core.gateway.spec import Input
-from millrace.edge.gateway.fields import field_reader
+from millrace.gateway.routes.core.risk import RISK
+from millrace.gateway.routes.io.fields import field_reader
+from millrace.gateway.spec.core.gateway_file import Input
+from millrace.gateway.spec.core.input_specs import MOST_READ_BYTES
 
 LARGE = {
     "name": "tcp",

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from millrace.core.gateway.ledger import Heading, Ledger, Unkept
-from millrace.core.gateway.mqtt import Arrival, Flights, numbered
-from millrace.core.gateway.records import Draft
-from millrace.core.gateway.risk import RISK
-from millrace.core.gateway.spec import GatewaySpec, Input
+from millrace.gateway.mqtt.core.flights import Arrival, Flights, numbered
+from millrace.gateway.routes.core.risk import RISK
+from millrace.gateway.spec.core.gateway_file import GatewaySpec, Input
+from millrace.gateway.spool.core.ledger import Heading, Ledger, Unkept
+from millrace.gateway.spool.core.records import Draft
 
 GOOD = {
     "name": "mqtt",

@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from millrace.cli.gateway import app
-from millrace.core.errors import MillraceError
-from millrace.core.gateway.page import render_page
-from millrace.core.gateway.risk import RISK
-from millrace.core.gateway.rules import RuleSpec
-from millrace.core.gateway.spec import GatewaySpec
-from millrace.core.gateway.state import GatewayState
-from millrace.edge.gateway.settings import read_client, with_places
-from millrace.edge.gateway.webhook import Webhooks, address_of
+from millrace.base.errors import MillraceError
+from millrace.gateway.cli import app
+from millrace.gateway.routes.core.risk import RISK
+from millrace.gateway.rules.core.rule_spec import RuleSpec
+from millrace.gateway.rules.io.site_webhook import Webhooks, address_of
+from millrace.gateway.spec.core.gateway_file import GatewaySpec
+from millrace.gateway.spec.io.gateway_settings import read_client, with_places
+from millrace.gateway.status.core.gateway_page import render_page
+from millrace.gateway.status.core.gateway_state import GatewayState
 
 PLAIN = {
     "name": "lines", "kind": "tcp", "listen": "0.0.0.0:7001", "topic": "t",
@@ -151,7 +151,7 @@ def redirecting() -> Iterator[tuple[int, list[str]]]:
 def test_a_webhook_follows_nobody_elsewhere(
     tmp_path: Path, redirecting: tuple[int, list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("millrace.edge.gateway.webhook._PAUSES_S", ())
+    monkeypatch.setattr("millrace.gateway.rules.io.site_webhook._PAUSES_S", ())
     port, asked = redirecting
     watched = rule(address_file(tmp_path, f"http://127.0.0.1:{port}/here"))
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from millrace.core.gateway.routes import AmongField, Before, FromField, FromLevel, KeyRule
-from millrace.edge.gateway.routing import Router
+from millrace.gateway.routes.core.routes import AmongField, Before, FromField, FromLevel, KeyRule
+from millrace.gateway.routes.io.routing import Router
 
 
 @pytest.mark.parametrize(

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from millrace.core.gateway.bounds import Bounds
-from millrace.core.gateway.inputs import SpoolSpec
-from millrace.core.gateway.ledger import Entry
-from millrace.core.gateway.records import Draft, Record
-from millrace.core.gateway.rules import RuleSpec, RuleState
-from millrace.edge.gateway.event_log import EventLog
-from millrace.edge.gateway.fields import field_reader, fields_reader
-from millrace.edge.gateway.reader import Reader
-from millrace.edge.gateway.rule import Rule
-from millrace.edge.gateway.rules import RuleFollower
-from millrace.edge.gateway.spool import Spool
+from millrace.gateway.routes.io.fields import field_reader, fields_reader
+from millrace.gateway.rules.core.rule_spec import RuleSpec, RuleState
+from millrace.gateway.rules.io.event_log import EventLog
+from millrace.gateway.rules.io.rule_at_work import Rule
+from millrace.gateway.rules.io.rule_follower import RuleFollower
+from millrace.gateway.spec.core.input_specs import SpoolSpec
+from millrace.gateway.spool.core.bounds import Bounds
+from millrace.gateway.spool.core.ledger import Entry
+from millrace.gateway.spool.core.records import Draft, Record
+from millrace.gateway.spool.io.spool_files import Spool
+from millrace.gateway.spool.io.spool_reader import Reader
 from tests.support import wait_until
 
 HOT = RuleSpec(

@@ -6,7 +6,14 @@ import math
 
 import pytest
 
-from millrace.core.thresholds import Change, Detector, Threshold, ThresholdEvent, Unit, convert
+from millrace.gateway.rules.core.thresholds import (
+    Change,
+    Detector,
+    Threshold,
+    ThresholdEvent,
+    Unit,
+    convert,
+)
 
 LIMIT = Threshold(above=80, hysteresis=5)
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from millrace.core.gateway.risk import RISK
-from millrace.core.gateway.rules import RuleSpec
-from millrace.edge.gateway.webhook import MOST_WAITING, Webhooks
+from millrace.gateway.routes.core.risk import RISK
+from millrace.gateway.rules.core.rule_spec import RuleSpec
+from millrace.gateway.rules.io.site_webhook import MOST_WAITING, Webhooks
 
 
 @pytest.fixture

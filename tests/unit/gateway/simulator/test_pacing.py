@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from millrace.core.pacing import Pace
+from millrace.gateway.simulator.core.pacing import Pace
 
 
 @pytest.mark.parametrize(

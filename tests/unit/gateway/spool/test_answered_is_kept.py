@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from millrace.core.gateway.bounds import AtBound, Bounds
-from millrace.core.gateway.ledger import Heading, Ledger, Unkept
-from millrace.core.gateway.records import Draft, Record
-from millrace.edge.gateway.committer import Batch, Committer, Outcome
-from millrace.edge.gateway.reader import Reader
-from millrace.edge.gateway.spool import Spool, bytes_of
+from millrace.gateway.spool.core.bounds import AtBound, Bounds
+from millrace.gateway.spool.core.ledger import Heading, Ledger, Unkept
+from millrace.gateway.spool.core.records import Draft, Record
+from millrace.gateway.spool.io.committer import Batch, Committer, Outcome
+from millrace.gateway.spool.io.spool_files import Spool, bytes_of
+from millrace.gateway.spool.io.spool_reader import Reader
 
 SMALL = Bounds(segment_bytes=1 << 18, total_bytes=1 << 19)
 
@@ -103,7 +103,8 @@ def test_hello_hears_of_nothing_that_is_not_on_disk_yet(tmp_path, monkeypatch):
     """A device forgets what it hears is safe; a cut of power in that moment would lose it."""
     spool, seen = Spool(tmp_path, SMALL), []
     monkeypatch.setattr(
-        "millrace.edge.gateway.spool.write_whole", lambda *_: seen.append(spool.last_of(b"plc"))
+        "millrace.gateway.spool.io.spool_files.write_whole",
+        lambda *_: seen.append(spool.last_of(b"plc")),
     )
     spool.keep(numbered(b"plc", 1, 2, 3))
     assert seen == [0]

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from millrace.core.gateway.bounds import Bounds
-from millrace.core.gateway.contents import PLACES, Comparison, Contents
-from millrace.core.gateway.ledger import Heading, Ledger, Unkept, are_safe
-from millrace.core.gateway.origins import Origin
-from millrace.core.gateway.records import Draft, Record
-from millrace.core.gateway.repetitions import Repetitions
-from millrace.core.gateway.state import GatewayState, InputState
-from millrace.edge.gateway.spool import Spool
+from millrace.gateway.mqtt.core.repetitions import Repetitions
+from millrace.gateway.spool.core.bounds import Bounds
+from millrace.gateway.spool.core.contents import PLACES, Comparison, Contents
+from millrace.gateway.spool.core.ledger import Heading, Ledger, Unkept, are_safe
+from millrace.gateway.spool.core.origins import Origin
+from millrace.gateway.spool.core.records import Draft, Record
+from millrace.gateway.spool.io.spool_files import Spool
+from millrace.gateway.status.core.gateway_state import GatewayState, InputState
 
 BOUNDS = Bounds(segment_bytes=1 << 18, total_bytes=1 << 20)
 

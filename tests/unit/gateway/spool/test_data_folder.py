@@ -15,20 +15,20 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from millrace.core.errors import MillraceError
-from millrace.core.gateway.bounds import Bounds
-from millrace.core.gateway.records import Draft
-from millrace.core.gateway.risk import RISK
-from millrace.core.gateway.spec import GatewaySpec
-from millrace.core.gateway.window import Progress
-from millrace.edge.gateway import spool as spool_module
-from millrace.edge.gateway.data_folder import hold
-from millrace.edge.gateway.disk import write_whole
-from millrace.edge.gateway.left import count_waiting
-from millrace.edge.gateway.progress_file import ProgressFile
-from millrace.edge.gateway.reader import Reader
-from millrace.edge.gateway.recovery import look
-from millrace.edge.gateway.spool import Spool
+from millrace.base.errors import MillraceError
+from millrace.gateway.delivery.core.window import Progress
+from millrace.gateway.delivery.io.progress_file import ProgressFile
+from millrace.gateway.routes.core.risk import RISK
+from millrace.gateway.service.io.backlog import count_waiting
+from millrace.gateway.spec.core.gateway_file import GatewaySpec
+from millrace.gateway.spool.core.bounds import Bounds
+from millrace.gateway.spool.core.records import Draft
+from millrace.gateway.spool.io import spool_files as spool_module
+from millrace.gateway.spool.io.data_folder import hold
+from millrace.gateway.spool.io.disk import write_whole
+from millrace.gateway.spool.io.recovery import look
+from millrace.gateway.spool.io.spool_files import Spool
+from millrace.gateway.spool.io.spool_reader import Reader
 
 BOUNDS = Bounds(segment_bytes=1 << 18, total_bytes=1 << 26)
 LINES = {
@@ -43,8 +43,8 @@ _WRITES_ELSEWHERE = """
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from millrace.core.gateway.bounds import Bounds
-from millrace.edge.gateway.spool import Spool
+from millrace.gateway.spool.core.bounds import Bounds
+from millrace.gateway.spool.io.spool_files import Spool
 Spool(Path(sys.argv[1]), Bounds(segment_bytes=1 << 18, total_bytes=1 << 26))
 """
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from millrace.core.gateway.ledger import Heading, Ledger, Unkept
-from millrace.core.gateway.origins import Origin
-from millrace.core.gateway.records import Draft, Record, decode_at, encode
-from millrace.core.gateway.segments import (
+from millrace.gateway.spool.core.ledger import Heading, Ledger, Unkept
+from millrace.gateway.spool.core.origins import Origin
+from millrace.gateway.spool.core.records import Draft, Record, decode_at, encode
+from millrace.gateway.spool.core.segments import (
     Hole,
     decode_heading,
     encode_heading,

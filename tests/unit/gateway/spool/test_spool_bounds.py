@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from millrace.core.gateway.bounds import Bounds
-from millrace.core.gateway.ledger import Heading, Ledger
-from millrace.core.gateway.records import Draft
-from millrace.core.gateway.segments import encode_heading_of
-from millrace.edge.gateway import witness
-from millrace.edge.gateway.clock import Clock, ClockWatch
-from millrace.edge.gateway.courier import courier_of
-from millrace.edge.gateway.disk import NoRoomError
-from millrace.edge.gateway.spool import Spool
+from millrace.gateway.delivery.io.courier import courier_of
+from millrace.gateway.spool.core.bounds import Bounds
+from millrace.gateway.spool.core.ledger import Heading, Ledger
+from millrace.gateway.spool.core.records import Draft
+from millrace.gateway.spool.core.segments import encode_heading_of
+from millrace.gateway.spool.io import witness
+from millrace.gateway.spool.io.clock import Clock, ClockWatch
+from millrace.gateway.spool.io.disk import NoRoomError
+from millrace.gateway.spool.io.spool_files import Spool
 
 DAY_S = 86_400
 SEGMENT = 1 << 16

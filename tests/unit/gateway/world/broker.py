@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from confluent_kafka import KafkaError
 
-from millrace.core.gateway.identity import Found, Headers, content_of
-from millrace.core.gateway.look_back import TopicSight
-from millrace.edge.errors import SiteError
-from millrace.edge.gateway.forwarder import LinkBrokenError, OnDelivery
+from millrace.gateway.delivery.core.look_back import TopicSight
+from millrace.gateway.delivery.io.forwarder import LinkBrokenError, OnDelivery
+from millrace.gateway.spool.core.message_identity import Found, Headers, content_of
+from millrace.kafka.io.client_errors import SiteError
 
 TOPICS = ("t", "u")
 PARTITIONS = 2

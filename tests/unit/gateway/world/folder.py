@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from millrace.core.gateway.ledger import Entry, Heading, Ledger
-from millrace.core.gateway.records import Draft, Record
-from millrace.core.gateway.window import Progress
-from millrace.edge.gateway.clock import Clock
-from millrace.edge.gateway.life import Life
-from millrace.edge.gateway.renamed import Epochs, Renamed
-from millrace.edge.gateway.witness import SEEN_BYTES, Witness
+from millrace.gateway.delivery.core.window import Progress
+from millrace.gateway.spool.core.ledger import Entry, Heading, Ledger
+from millrace.gateway.spool.core.records import Draft, Record
+from millrace.gateway.spool.io.clock import Clock
+from millrace.gateway.spool.io.life import Life
+from millrace.gateway.spool.io.renamed import Epochs, Renamed
+from millrace.gateway.spool.io.witness import SEEN_BYTES, Witness
 from tests.unit.gateway.world.broker import Chance
 
 _PAGE = 4

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from millrace.core.gateway import look_back
-from millrace.edge.gateway import courier
+from millrace.gateway.delivery.core import look_back
+from millrace.gateway.delivery.io import courier
 from tests.unit.gateway.world.broker import TOPICS, Broker, Chance
 from tests.unit.gateway.world.folder import Folder, Machine
 from tests.unit.gateway.world.process import INPUTS, Process, Truth

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 
-from millrace.core.gateway.backlog import Backlog
-from millrace.core.gateway.identity import Found
-from millrace.core.gateway.ledger import Entry, Unkept
-from millrace.core.gateway.records import Draft
-from millrace.core.gateway.window import Window
-from millrace.edge.errors import SiteError
-from millrace.edge.gateway.courier import Courier
-from millrace.edge.gateway.forwarder import Forwarder
+from millrace.gateway.client.core.unanswered import Backlog
+from millrace.gateway.delivery.core.window import Window
+from millrace.gateway.delivery.io.courier import Courier
+from millrace.gateway.delivery.io.forwarder import Forwarder
+from millrace.gateway.spool.core.ledger import Entry, Unkept
+from millrace.gateway.spool.core.message_identity import Found
+from millrace.gateway.spool.core.records import Draft
+from millrace.kafka.io.client_errors import SiteError
 from tests.unit.gateway.world.broker import TOO_LARGE, TOPICS, Broker, Chance, Link, Request, arrive
 from tests.unit.gateway.world.folder import Folder, Letters, Machine, Pages, Spool, Store
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from millrace.core.kafka_client import as_properties, librdkafka_settings
-from millrace.core.provision import GATEWAY
-from millrace.core.site import SiteSpec
+from millrace.kafka.core.kafka_client import as_properties, librdkafka_settings
+from millrace.provisioning.core.site_rights import GATEWAY
+from millrace.sites.core.spec import SiteSpec
 
 CERTIFICATE, FIRST_FILE = "gateway.pem", "gateway.yaml"
 # Who signs the site's devices, and which of them are let in no more.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from millrace.core.errors import MillraceError
+from millrace.base.errors import MillraceError
 
 Entry = Mapping[str, Any]
 # Whether a dependency with this marker is wanted where the program will run.

@@ -9,13 +9,31 @@ from pathlib import Path
 
 from packaging.markers import Marker
 
-from millrace.core.layout import Layout
-from millrace.core.locked import requirements
+from millrace.gateway.bundle.core.lock_requirements import requirements
+from millrace.settings.core.layout import Layout
 
 CODE, PACKAGES = "millrace.tar", "requirements.txt"
 _INSTALLER, _UNIT = "install.sh", "millrace-gateway.service"
 # What a gateway never imports stays at home.
-_PARTS = ("cli", "core", "edge", "specs", "state")
+_PARTS = (
+    "base",
+    "devices",
+    "gateway",
+    "ingest",
+    "jobs",
+    "kafka",
+    "lake",
+    "pipelines",
+    "provisioning",
+    "relay",
+    "repair",
+    "schemas",
+    "secrets",
+    "settings",
+    "sites",
+    "specs",
+    "storage",
+)
 
 
 def program_files(layout: Layout) -> dict[str, bytes]:

@@ -8,24 +8,19 @@ from typing import Any
 
 import yaml
 
-from millrace.core.addresses import LOCAL_NAMES
-from millrace.core.gateway.local import GATEWAY_FILE, SERVER, TOKEN, gateway_program
-from millrace.core.gateway_bundle import (
-    CERTIFICATE,
-    DEVICES,
-    REVOKED,
-    bundle_files,
-)
-from millrace.core.layout import Layout
-from millrace.core.provision import GATEWAY
-from millrace.core.simulation import SIMULATOR_CA, SIMULATOR_KEY, simulator_name
-from millrace.core.site import SiteSpec
-from millrace.local.certificates import Role
-from millrace.local.devices import revoked_text
-from millrace.local.pki import ensure_certificate, ensure_device_authority
-from millrace.local.program import Program
-from millrace.local.secrets import ensure_user
-from millrace.state.files import make_private, write_atomic, write_new
+from millrace.base.addresses import LOCAL_NAMES
+from millrace.gateway.bundle.core.bundle_contents import CERTIFICATE, DEVICES, REVOKED, bundle_files
+from millrace.gateway.spec.core.local_file import GATEWAY_FILE, SERVER, TOKEN, gateway_program
+from millrace.processes.core.program import Program
+from millrace.provisioning.core.site_rights import GATEWAY
+from millrace.secrets.core.certificates import Role
+from millrace.secrets.io.device_certificates import revoked_text
+from millrace.secrets.io.passwords import ensure_user
+from millrace.secrets.io.pki import ensure_certificate, ensure_device_authority
+from millrace.settings.core.layout import Layout
+from millrace.sites.core.simulation import SIMULATOR_CA, SIMULATOR_KEY, simulator_name
+from millrace.sites.core.spec import SiteSpec
+from millrace.storage.io.files import make_private, write_atomic, write_new
 
 
 def prepare_gateway(layout: Layout, site: SiteSpec, values: dict[str, Any]) -> Program:

@@ -10,19 +10,19 @@ from pathlib import Path
 
 import yaml
 
-from millrace.core.gateway_bundle import (
+from millrace.gateway.bundle.core.bundle_contents import (
     CERTIFICATE,
     FIRST_FILE,
     bundle_name,
     first_gateway,
 )
-from millrace.core.layout import Layout
-from millrace.core.site import SiteSpec
-from millrace.local.devices import first_device, issue
-from millrace.local.gateway import bundle_texts, gateway_certificate, hand_over
-from millrace.specs.loader import load_pipelines
-from millrace.state.files import make_private, write_atomic
-from millrace.tasks.gateway_program import program_files
+from millrace.gateway.bundle.io.gateway_program import program_files
+from millrace.gateway.bundle.io.local_gateway import bundle_texts, gateway_certificate, hand_over
+from millrace.pipelines.io.loader import load_pipelines
+from millrace.secrets.io.device_certificates import first_device, issue
+from millrace.settings.core.layout import Layout
+from millrace.sites.core.spec import SiteSpec
+from millrace.storage.io.files import make_private, write_atomic
 
 
 def bundle_file(layout: Layout, site: str) -> Path:

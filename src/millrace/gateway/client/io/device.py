@@ -8,7 +8,7 @@ import socket
 import ssl
 from dataclasses import dataclass
 
-from millrace.core.gateway.backlog import Backlog
+from millrace.gateway.client.core.unanswered import Backlog
 
 _OK = re.compile(rb"OK (\d+)")
 _TOO_LONG = b"REFUSED longer"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from millrace.edge.device import Address, Device
-from millrace.edge.errors import SiteError, UnreachableError
+from millrace.gateway.client.io.device import Address, Device
+from millrace.kafka.io.client_errors import SiteError, UnreachableError
 
 
 class DeviceSender:

@@ -16,7 +16,7 @@ from pydantic import (
     model_validator,
 )
 
-from millrace.core.model import Frozen
+from millrace.base.model import Frozen
 
 COMMANDS, OUTCOMES = "commands", "command-outcomes"
 _OUTCOME = re.compile(rb"OUTCOME ([A-Za-z0-9_-]{1,64}) (done|failed)(?: (.{0,500}))?", re.DOTALL)

@@ -12,8 +12,8 @@ from datetime import datetime, timedelta
 
 from pydantic import AwareDatetime, Field
 
-from millrace.core.gateway.commands import Answer, Command, Outcome, Verdict, deadline
-from millrace.core.model import Frozen
+from millrace.base.model import Frozen
+from millrace.gateway.commands.core.command import Answer, Command, Outcome, Verdict, deadline
 
 MOST_LIFE = timedelta(days=7)
 

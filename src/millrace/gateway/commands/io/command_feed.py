@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 
-from millrace.core.gateway.commands import COMMANDS
-from millrace.core.site import ClientSettings, SiteSpec
-from millrace.edge.errors import SiteError, Watch, watched
-from millrace.edge.gateway.link import Login
+from millrace.gateway.commands.core.command import COMMANDS
+from millrace.gateway.delivery.io.link import Login
+from millrace.kafka.io.client_errors import SiteError, Watch, watched
+from millrace.sites.core.spec import ClientSettings, SiteSpec
 
 log = logging.getLogger(__name__)
 _TIMEOUT_S = 10.0

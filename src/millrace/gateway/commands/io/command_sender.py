@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 from pydantic import ValidationError
 
-from millrace.core.gateway.commands import COMMANDS, OUTCOMES, Command, Outcome
-from millrace.core.site import ClientSettings, SiteSpec
-from millrace.edge.errors import Watch, watched
-from millrace.edge.sender import Sender
+from millrace.gateway.commands.core.command import COMMANDS, OUTCOMES, Command, Outcome
+from millrace.kafka.io.client_errors import Watch, watched
+from millrace.kafka.io.sender import Sender
+from millrace.sites.core.spec import ClientSettings, SiteSpec
 
 _TIMEOUT_S = 15.0
 _POLL_S = 0.2

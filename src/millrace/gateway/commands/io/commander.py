@@ -13,14 +13,14 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Protocol
 
-from millrace.core.gateway.commands import OUTCOMES, Answer, Command, Outcome, read_command
-from millrace.core.gateway.desk import Desk, Open, Rules
-from millrace.core.gateway.records import Draft
-from millrace.edge.gateway.command_feed import Arrived
-from millrace.edge.gateway.committer import Batch, Committer
-from millrace.edge.gateway.devices import Devices
-from millrace.edge.gateway.memory_file import MemoryFile
-from millrace.edge.gateway.spool import bytes_of
+from millrace.gateway.commands.core.command import OUTCOMES, Answer, Command, Outcome, read_command
+from millrace.gateway.commands.core.command_states import Desk, Open, Rules
+from millrace.gateway.commands.io.command_feed import Arrived
+from millrace.gateway.commands.io.memory_file import MemoryFile
+from millrace.gateway.commands.io.present_devices import Devices
+from millrace.gateway.spool.core.records import Draft
+from millrace.gateway.spool.io.committer import Batch, Committer
+from millrace.gateway.spool.io.spool_files import bytes_of
 
 log = logging.getLogger(__name__)
 _LOOK_EVERY_S = 0.5

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from millrace.core.errors import MillraceError
-from millrace.core.gateway.desk import Memory
-from millrace.state.files import read_text, sync_folder, write_atomic
+from millrace.base.errors import MillraceError
+from millrace.gateway.commands.core.command_states import Memory
+from millrace.storage.io.files import read_text, sync_folder, write_atomic
 
 
 class MemoryFile:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from millrace.core.gateway.commands import Command, command_line
+from millrace.gateway.commands.core.command import Command, command_line
 
 
 class Hears(Protocol):

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Set
 
 from pydantic import Field
 
-from millrace.core.gateway.look_back import Known
-from millrace.core.model import Frozen
+from millrace.base.model import Frozen
+from millrace.gateway.delivery.core.look_back import Known
 
 Part = tuple[str, int]
 

@@ -8,15 +8,15 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Protocol
 
-from millrace.core.gateway.found_names import FoundNames
-from millrace.core.gateway.identity import Found, Headers, Identity, content_of
-from millrace.core.gateway.look_back import LookBack, TopicSight, plan_look_back
-from millrace.core.gateway.records import Record
-from millrace.core.gateway.window import Progress, Window
-from millrace.edge.gateway.dead_letters import MOST_BYTES, DeadLetters
-from millrace.edge.gateway.progress_file import ProgressFile
-from millrace.edge.gateway.reader import Reader
-from millrace.edge.gateway.spool import Spool, bytes_of
+from millrace.gateway.delivery.core.found_names import FoundNames
+from millrace.gateway.delivery.core.look_back import LookBack, TopicSight, plan_look_back
+from millrace.gateway.delivery.core.window import Progress, Window
+from millrace.gateway.delivery.io.dead_letters import MOST_BYTES, DeadLetters
+from millrace.gateway.delivery.io.progress_file import ProgressFile
+from millrace.gateway.spool.core.message_identity import Found, Headers, Identity, content_of
+from millrace.gateway.spool.core.records import Record
+from millrace.gateway.spool.io.spool_files import Spool, bytes_of
+from millrace.gateway.spool.io.spool_reader import Reader
 
 log = logging.getLogger(__name__)
 # So many messages may be handed over after it was written down that they may be.

@@ -11,9 +11,9 @@ import threading
 from datetime import UTC, datetime
 from pathlib import Path
 
-from millrace.core.gateway.records import Record
-from millrace.core.size import format_size
-from millrace.state.files import sync_folder
+from millrace.base.size import format_size
+from millrace.gateway.spool.core.records import Record
+from millrace.storage.io.files import sync_folder
 
 log = logging.getLogger(__name__)
 MOST_BYTES = 256 << 20

@@ -8,11 +8,11 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-from millrace.core.gateway.state import describe_silence
-from millrace.edge.errors import SiteError
-from millrace.edge.gateway.courier import Courier
-from millrace.edge.gateway.forwarder import Forwarder
-from millrace.edge.gateway.link import Link
+from millrace.gateway.delivery.io.courier import Courier
+from millrace.gateway.delivery.io.forwarder import Forwarder
+from millrace.gateway.delivery.io.link import Link
+from millrace.gateway.status.core.gateway_state import describe_silence
+from millrace.kafka.io.client_errors import SiteError
 
 log = logging.getLogger(__name__)
 _POLL_S = 0.002

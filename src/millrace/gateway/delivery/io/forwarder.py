@@ -14,12 +14,12 @@ from typing import Protocol
 
 from confluent_kafka import KafkaError, KafkaException, Message
 
-from millrace.core.gateway.identity import Found, Headers
-from millrace.core.gateway.look_back import History, TopicSight
-from millrace.core.gateway.records import Record
-from millrace.core.gateway.window import Part, Window
-from millrace.edge.errors import SiteError
-from millrace.edge.gateway.courier import Courier
+from millrace.gateway.delivery.core.look_back import History, TopicSight
+from millrace.gateway.delivery.core.window import Part, Window
+from millrace.gateway.delivery.io.courier import Courier
+from millrace.gateway.spool.core.message_identity import Found, Headers
+from millrace.gateway.spool.core.records import Record
+from millrace.kafka.io.client_errors import SiteError
 
 log = logging.getLogger(__name__)
 MOST_OUTSTANDING = 50_000

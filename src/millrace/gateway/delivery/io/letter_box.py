@@ -14,9 +14,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from millrace.core.gateway.identity import new_epoch
-from millrace.core.gateway.records import Draft, Record
-from millrace.edge.gateway.dead_letters import DeadLetters
+from millrace.gateway.delivery.io.dead_letters import DeadLetters
+from millrace.gateway.spool.core.message_identity import new_epoch
+from millrace.gateway.spool.core.records import Draft, Record
 
 log = logging.getLogger(__name__)
 _READ = 100

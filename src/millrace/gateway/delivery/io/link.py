@@ -8,11 +8,11 @@ from contextlib import suppress
 
 from confluent_kafka import KafkaError, KafkaException, Producer
 
-from millrace.core.gateway.identity import Headers
-from millrace.core.site import ClientSettings, SiteSpec
-from millrace.edge.errors import SiteError, Watch, watched
-from millrace.edge.gateway.forwarder import LinkBrokenError, OnDelivery
-from millrace.edge.gateway.look import Look
+from millrace.gateway.delivery.io.forwarder import LinkBrokenError, OnDelivery
+from millrace.gateway.delivery.io.topic_poll import Look
+from millrace.gateway.spool.core.message_identity import Headers
+from millrace.kafka.io.client_errors import SiteError, Watch, watched
+from millrace.sites.core.spec import ClientSettings, SiteSpec
 
 _DEFAULTS: ClientSettings = {
     # A broker that syncs each write does half the work of 2 ms, and stalls half as often.

@@ -7,9 +7,9 @@ import struct
 import zlib
 from pathlib import Path
 
-from millrace.core.gateway.window import Progress
-from millrace.edge.gateway.disk import write_whole
-from millrace.state.files import sync_folder
+from millrace.gateway.delivery.core.window import Progress
+from millrace.gateway.spool.io.disk import write_whole
+from millrace.storage.io.files import sync_folder
 
 _HEAD = struct.Struct("<QII")  # turn, length, CRC-32
 _SLOT_BYTES = 256 << 10

@@ -16,11 +16,11 @@ from confluent_kafka import (
 )
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
-from millrace.core.gateway.identity import Found, Headers, content_of
-from millrace.core.gateway.look_back import TopicSight
-from millrace.core.site import ClientSettings
-from millrace.edge.errors import Watch, watched
-from millrace.edge.header_bytes import are_readable
+from millrace.gateway.delivery.core.look_back import TopicSight
+from millrace.gateway.spool.core.message_identity import Found, Headers, content_of
+from millrace.kafka.io.client_errors import Watch, watched
+from millrace.kafka.io.header_bytes import are_readable
+from millrace.sites.core.spec import ClientSettings
 
 _TIMEOUT_S = 10.0
 _READ_S = 0.1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millrace.core.errors import MillraceError
+from millrace.base.errors import MillraceError
 
 # Of the process itself: its log, its event loop, connections to brokers, files that are read anew.
 _OWN = 96

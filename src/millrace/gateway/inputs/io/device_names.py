@@ -14,8 +14,8 @@ import logging
 import time
 from typing import Protocol
 
-from millrace.core.gateway.contested import Contested
-from millrace.edge.gateway.tcp_socket import keep_alive, sign_of
+from millrace.gateway.inputs.core.contested import Contested
+from millrace.gateway.inputs.io.tcp_socket import keep_alive, sign_of
 
 log = logging.getLogger(__name__)
 _ASK_EVERY_S = 1

@@ -12,18 +12,18 @@ import re
 
 from aiohttp import web
 
-from millrace.core.gateway.framing import Lines
-from millrace.core.gateway.greeting import owner_of
-from millrace.core.gateway.inputs import HttpInput
-from millrace.core.gateway.ledger import Entry, are_safe
-from millrace.core.gateway.records import Record
-from millrace.core.gateway.requests import request_origin
-from millrace.edge.gateway.committer import Batch, Outcome
-from millrace.edge.gateway.https import HttpsServer
-from millrace.edge.gateway.intake import Intake
-from millrace.edge.gateway.listener import Handles
-from millrace.edge.gateway.settings import ServerTls
-from millrace.edge.gateway.tokens import Tokens, shown_in
+from millrace.gateway.inputs.core.framing import Lines
+from millrace.gateway.inputs.core.greeting import owner_of
+from millrace.gateway.inputs.core.requests import request_origin
+from millrace.gateway.inputs.io.https import HttpsServer
+from millrace.gateway.inputs.io.intake import Intake
+from millrace.gateway.inputs.io.listener import Handles
+from millrace.gateway.inputs.io.tokens import Tokens, shown_in
+from millrace.gateway.spec.core.input_specs import HttpInput
+from millrace.gateway.spec.io.gateway_settings import ServerTls
+from millrace.gateway.spool.core.ledger import Entry, are_safe
+from millrace.gateway.spool.core.records import Record
+from millrace.gateway.spool.io.committer import Batch, Outcome
 
 _KEY = re.compile(r"[\x21-\x7e]{1,200}")
 _BODY_S = 30.0

@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable
 
 from aiohttp import web
 
-from millrace.edge.gateway.listener import Handles, Listener
-from millrace.edge.gateway.settings import ServerTls
-from millrace.edge.gateway.tokens import Tokens
+from millrace.gateway.inputs.io.listener import Handles, Listener
+from millrace.gateway.inputs.io.tokens import Tokens
+from millrace.gateway.spec.io.gateway_settings import ServerTls
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 _CLOSE_S = 5.0

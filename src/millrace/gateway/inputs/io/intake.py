@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from millrace.core.gateway.contested import Contested
-from millrace.core.gateway.records import Draft
-from millrace.edge.gateway.committer import Answer, Batch, Committer
-from millrace.edge.gateway.routing import Router
-from millrace.edge.gateway.spool import bytes_of
+from millrace.gateway.inputs.core.contested import Contested
+from millrace.gateway.routes.io.routing import Router
+from millrace.gateway.spool.core.records import Draft
+from millrace.gateway.spool.io.committer import Answer, Batch, Committer
+from millrace.gateway.spool.io.spool_files import bytes_of
 
 # Beyond this, who sends has to wait until some of it is safe.
 _QUEUE_BYTES = 16 << 20

@@ -15,9 +15,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from millrace.core.errors import MillraceError
-from millrace.core.gateway.handles import connections_within
-from millrace.edge.gateway.settings import ServerTls
+from millrace.base.errors import MillraceError
+from millrace.gateway.inputs.core.handles import connections_within
+from millrace.gateway.spec.io.gateway_settings import ServerTls
 
 log = logging.getLogger(__name__)
 _BACKLOG = 4_096

@@ -15,18 +15,18 @@ import asyncio
 from collections.abc import Callable
 from datetime import timedelta
 
-from millrace.core.gateway.commands import noted_line, read_answer
-from millrace.core.gateway.framing import Framing, LengthPrefixed, Lines
-from millrace.core.gateway.greeting import may_be_called, name_in, owner_of
-from millrace.core.gateway.inputs import TcpInput
-from millrace.core.gateway.ledger import are_safe
-from millrace.core.gateway.records import Record
-from millrace.edge.gateway.commander import Commander
-from millrace.edge.gateway.committer import Batch, Outcome
-from millrace.edge.gateway.intake import Intake
-from millrace.edge.gateway.names import Names
-from millrace.edge.gateway.settings import Admission
-from millrace.edge.gateway.tcp_socket import keep_alive
+from millrace.gateway.commands.core.command import noted_line, read_answer
+from millrace.gateway.commands.io.commander import Commander
+from millrace.gateway.inputs.core.framing import Framing, LengthPrefixed, Lines
+from millrace.gateway.inputs.core.greeting import may_be_called, name_in, owner_of
+from millrace.gateway.inputs.io.device_names import Names
+from millrace.gateway.inputs.io.intake import Intake
+from millrace.gateway.inputs.io.tcp_socket import keep_alive
+from millrace.gateway.spec.core.input_specs import TcpInput
+from millrace.gateway.spec.io.gateway_settings import Admission
+from millrace.gateway.spool.core.ledger import are_safe
+from millrace.gateway.spool.core.records import Record
+from millrace.gateway.spool.io.committer import Batch, Outcome
 
 _FRAMINGS: dict[str, Callable[[int], Framing]] = {
     "lines": Lines,

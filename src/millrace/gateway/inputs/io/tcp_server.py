@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 
-from millrace.core.gateway.inputs import TcpInput
-from millrace.edge.gateway.commander import Commander
-from millrace.edge.gateway.intake import Intake
-from millrace.edge.gateway.listener import Handles, Listener
-from millrace.edge.gateway.settings import ServerTls
-from millrace.edge.gateway.tcp import Connection, Connections
+from millrace.gateway.commands.io.commander import Commander
+from millrace.gateway.inputs.io.intake import Intake
+from millrace.gateway.inputs.io.listener import Handles, Listener
+from millrace.gateway.inputs.io.tcp import Connection, Connections
+from millrace.gateway.spec.core.input_specs import TcpInput
+from millrace.gateway.spec.io.gateway_settings import ServerTls
 
 
 class TcpServer:

@@ -6,9 +6,9 @@ import base64
 import hmac
 from pathlib import Path
 
-from millrace.core.errors import MillraceError
-from millrace.state.files import mtime_ns
-from millrace.state.private_file import read_private
+from millrace.base.errors import MillraceError
+from millrace.storage.io.files import mtime_ns
+from millrace.storage.io.private_file import read_private
 
 
 class Tokens:

@@ -8,7 +8,7 @@ from enum import Enum, auto
 from hashlib import blake2b
 from typing import NamedTuple
 
-from millrace.core.gateway.numbers import whole_number
+from millrace.base.whole_numbers import whole_number
 
 # User properties by which a publisher numbers its messages, as a device does after HELLO.
 ORIGIN, NUMBER = "millrace-origin", "millrace-number"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ssl
 from pathlib import Path
 
-from millrace.core.errors import MillraceError
-from millrace.core.gateway.mqtt_input import ClientTls, MqttInput
-from millrace.state.private_file import read_private
+from millrace.base.errors import MillraceError
+from millrace.gateway.spec.core.mqtt_input import ClientTls, MqttInput
+from millrace.storage.io.private_file import read_private
 
 
 class Access:

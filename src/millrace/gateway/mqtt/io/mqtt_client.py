@@ -26,10 +26,10 @@ from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 from paho.mqtt.subscribeoptions import SubscribeOptions
 
-from millrace.core.errors import MillraceError
-from millrace.core.gateway.mqtt_input import MqttInput
-from millrace.core.gateway.mqtt_packet import Published, read_published
-from millrace.edge.gateway.mqtt_access import Access
+from millrace.base.errors import MillraceError
+from millrace.gateway.mqtt.core.mqtt_packet import Published, read_published
+from millrace.gateway.mqtt.io.mqtt_access import Access
+from millrace.gateway.spec.core.mqtt_input import MqttInput
 
 log = logging.getLogger(__name__)
 _KEEP_ALIVE_S = 30

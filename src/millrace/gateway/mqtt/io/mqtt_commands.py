@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-from millrace.core.gateway.commands import Command, read_response
-from millrace.core.gateway.mqtt_input import MqttCommands
-from millrace.core.gateway.mqtt_packet import Published
-from millrace.edge.gateway.commander import Commander, Noted
-from millrace.edge.gateway.mqtt_client import MqttClient
+from millrace.gateway.commands.core.command import Command, read_response
+from millrace.gateway.commands.io.commander import Commander, Noted
+from millrace.gateway.mqtt.core.mqtt_packet import Published
+from millrace.gateway.mqtt.io.mqtt_client import MqttClient
+from millrace.gateway.spec.core.mqtt_input import MqttCommands
 
 # A device of which the broker says that it is not there is looked for again.
 _LOOK_AGAIN_S = 2.0

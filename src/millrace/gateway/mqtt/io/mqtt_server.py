@@ -6,16 +6,16 @@ import logging
 import time
 from functools import partial
 
-from millrace.core.gateway.ledger import Unkept, are_safe
-from millrace.core.gateway.mqtt import ORIGIN, Arrival, Flight, Flights, numbered, origin_in
-from millrace.core.gateway.mqtt_input import MqttInput
-from millrace.core.gateway.mqtt_packet import Published
-from millrace.core.gateway.repetitions import Repetitions
-from millrace.edge.gateway.commander import Commander
-from millrace.edge.gateway.committer import Batch, Outcome
-from millrace.edge.gateway.intake import Intake
-from millrace.edge.gateway.mqtt_client import NOT_TAKEN, QUOTA_EXCEEDED, MqttClient
-from millrace.edge.gateway.mqtt_commands import MqttCarrier
+from millrace.gateway.commands.io.commander import Commander
+from millrace.gateway.inputs.io.intake import Intake
+from millrace.gateway.mqtt.core.flights import ORIGIN, Arrival, Flight, Flights, numbered, origin_in
+from millrace.gateway.mqtt.core.mqtt_packet import Published
+from millrace.gateway.mqtt.core.repetitions import Repetitions
+from millrace.gateway.mqtt.io.mqtt_client import NOT_TAKEN, QUOTA_EXCEEDED, MqttClient
+from millrace.gateway.mqtt.io.mqtt_commands import MqttCarrier
+from millrace.gateway.spec.core.mqtt_input import MqttInput
+from millrace.gateway.spool.core.ledger import Unkept, are_safe
+from millrace.gateway.spool.io.committer import Batch, Outcome
 
 log = logging.getLogger(__name__)
 

@@ -6,9 +6,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from millrace.core.gateway.paths import FieldPath
-from millrace.core.model import Frozen
-from millrace.core.names import TopicName
+from millrace.base.model import Frozen
+from millrace.base.names import TopicName
+from millrace.gateway.routes.core.paths import FieldPath
 
 
 class FromField(Frozen):

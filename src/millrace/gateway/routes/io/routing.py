@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from millrace.core.gateway.records import MAX_KEY_BYTES, Draft
-from millrace.core.gateway.routes import Before, FromField, FromLevel, KeyRule, TopicRule
-from millrace.edge.gateway.fields import field_reader, text_of
+from millrace.gateway.routes.core.routes import Before, FromField, FromLevel, KeyRule, TopicRule
+from millrace.gateway.routes.io.fields import field_reader, text_of
+from millrace.gateway.spool.core.records import MAX_KEY_BYTES, Draft
 
 _NO_TOPIC = b""
 

@@ -7,11 +7,11 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, FiniteFloat
 
-from millrace.core.gateway.paths import FieldPath
-from millrace.core.gateway.risk import Risk
-from millrace.core.model import Frozen
-from millrace.core.names import Name, TopicName
-from millrace.core.thresholds import Exceeding, Threshold, Unit
+from millrace.base.model import Frozen
+from millrace.base.names import Name, TopicName
+from millrace.gateway.routes.core.paths import FieldPath
+from millrace.gateway.routes.core.risk import Risk
+from millrace.gateway.rules.core.thresholds import Exceeding, Threshold, Unit
 
 # Of a sensor's name; what names itself by more is none.
 MAX_SENSOR_BYTES = 1_000

@@ -16,7 +16,7 @@ from typing import Annotated
 
 from pydantic import Field, FiniteFloat
 
-from millrace.core.model import Frozen
+from millrace.base.model import Frozen
 
 # How many may be over a threshold at once: their names are whatever their messages say.
 _MOST_SENSORS = 10_000

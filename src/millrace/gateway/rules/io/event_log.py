@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from millrace.core.gateway.ledger import Entry
-from millrace.core.gateway.records import Draft
-from millrace.edge.gateway.spool import Spool
+from millrace.gateway.spool.core.ledger import Entry
+from millrace.gateway.spool.core.records import Draft
+from millrace.gateway.spool.io.spool_files import Spool
 
 
 class EventLog:

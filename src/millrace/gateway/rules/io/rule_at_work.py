@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from millrace.core.gateway.records import Draft, Record
-from millrace.core.gateway.rules import (
+from millrace.gateway.routes.io.fields import fields_reader, text_of
+from millrace.gateway.rules.core.rule_spec import (
     MAX_SENSOR_BYTES,
     RuleSpec,
     RuleState,
@@ -11,8 +11,8 @@ from millrace.core.gateway.rules import (
     as_measured,
     as_time_ms,
 )
-from millrace.core.thresholds import Detector, ThresholdEvent, Unit
-from millrace.edge.gateway.fields import fields_reader, text_of
+from millrace.gateway.rules.core.thresholds import Detector, ThresholdEvent, Unit
+from millrace.gateway.spool.core.records import Draft, Record
 
 _UNITS = {unit.value: unit for unit in Unit}
 

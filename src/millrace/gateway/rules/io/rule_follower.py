@@ -13,15 +13,15 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from millrace.core.gateway.ledger import Entry
-from millrace.core.gateway.records import Draft, Record
-from millrace.core.gateway.rules import RuleSpec, RulesState, RuleState
-from millrace.edge.gateway.disk import NoRoomError
-from millrace.edge.gateway.event_log import EventLog
-from millrace.edge.gateway.reader import Reader
-from millrace.edge.gateway.rule import Rule
-from millrace.edge.gateway.spool import Spool
-from millrace.state.files import read_text, write_atomic
+from millrace.gateway.rules.core.rule_spec import RuleSpec, RulesState, RuleState
+from millrace.gateway.rules.io.event_log import EventLog
+from millrace.gateway.rules.io.rule_at_work import Rule
+from millrace.gateway.spool.core.ledger import Entry
+from millrace.gateway.spool.core.records import Draft, Record
+from millrace.gateway.spool.io.disk import NoRoomError
+from millrace.gateway.spool.io.spool_files import Spool
+from millrace.gateway.spool.io.spool_reader import Reader
+from millrace.storage.io.files import read_text, write_atomic
 
 log = logging.getLogger(__name__)
 _SAVE_EVERY_S = 1.0

@@ -7,9 +7,9 @@ import logging
 
 import aiohttp
 
-from millrace.core.errors import MillraceError
-from millrace.core.gateway.rules import RuleSpec
-from millrace.state.webhook_address import read_webhook_address
+from millrace.base.errors import MillraceError
+from millrace.gateway.rules.core.rule_spec import RuleSpec
+from millrace.storage.io.webhook_address import read_webhook_address
 
 log = logging.getLogger(__name__)
 _TIMEOUT = aiohttp.ClientTimeout(total=5)

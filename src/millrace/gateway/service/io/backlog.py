@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from millrace.core.gateway.commands import COMMANDS
-from millrace.core.gateway.spec import EVENTS, GatewaySpec
-from millrace.edge.gateway.progress_file import read_progress
-from millrace.edge.gateway.recovery import look
+from millrace.gateway.commands.core.command import COMMANDS
+from millrace.gateway.delivery.io.progress_file import read_progress
+from millrace.gateway.spec.core.gateway_file import EVENTS, GatewaySpec
+from millrace.gateway.spool.io.recovery import look
 
 
 def count_waiting(spec: GatewaySpec) -> dict[str, int]:

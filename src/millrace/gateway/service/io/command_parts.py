@@ -6,19 +6,19 @@ import asyncio
 from collections.abc import Callable
 from functools import partial
 
-from millrace.core.gateway.bounds import AtBound
-from millrace.core.gateway.commands import COMMANDS
-from millrace.core.gateway.desk import Rules
-from millrace.core.gateway.inputs import SpoolSpec
-from millrace.core.gateway.spec import GatewaySpec
-from millrace.core.gateway.state import CommandsState
-from millrace.edge.gateway.command_feed import Arrived, CommandFeed
-from millrace.edge.gateway.commander import Commander
-from millrace.edge.gateway.committer import Batch, Committer, Outcome
-from millrace.edge.gateway.courier import courier_of
-from millrace.edge.gateway.memory_file import MemoryFile
-from millrace.edge.gateway.settings import read_client, read_login, site_of
-from millrace.edge.gateway.spool import Spool
+from millrace.gateway.commands.core.command import COMMANDS
+from millrace.gateway.commands.core.command_states import Rules
+from millrace.gateway.commands.io.command_feed import Arrived, CommandFeed
+from millrace.gateway.commands.io.commander import Commander
+from millrace.gateway.commands.io.memory_file import MemoryFile
+from millrace.gateway.delivery.io.courier import courier_of
+from millrace.gateway.spec.core.gateway_file import GatewaySpec
+from millrace.gateway.spec.core.input_specs import SpoolSpec
+from millrace.gateway.spec.io.gateway_settings import read_client, read_login, site_of
+from millrace.gateway.spool.core.bounds import AtBound
+from millrace.gateway.spool.io.committer import Batch, Committer, Outcome
+from millrace.gateway.spool.io.spool_files import Spool
+from millrace.gateway.status.core.gateway_state import CommandsState
 
 _BOUNDS = SpoolSpec(size=64 << 20, segment=1 << 20).bounds
 _HAND_OVER_S = 30.0

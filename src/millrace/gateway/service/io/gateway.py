@@ -9,30 +9,30 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from functools import partial
 
-from millrace.core.errors import MillraceError
-from millrace.core.gateway.commands import OUTCOMES
-from millrace.core.gateway.ledger import Entry
-from millrace.core.gateway.spec import EVENTS, GatewaySpec, Input
-from millrace.core.site import ClientSettings
-from millrace.edge.gateway.clock import Clock, ClockWatch
-from millrace.edge.gateway.command_line import CommandLine
-from millrace.edge.gateway.committer import Batch, Committer, Outcome
-from millrace.edge.gateway.courier import Courier, courier_of
-from millrace.edge.gateway.data_folder import hold
-from millrace.edge.gateway.dead_letters import DeadLetters
-from millrace.edge.gateway.delivery import Delivery
-from millrace.edge.gateway.intake import Intake
-from millrace.edge.gateway.link import Link
-from millrace.edge.gateway.listener import Handles
-from millrace.edge.gateway.progress_file import read_progress
-from millrace.edge.gateway.resend import Resend
-from millrace.edge.gateway.routing import Router
-from millrace.edge.gateway.rules_desk import RulesDesk
-from millrace.edge.gateway.server import server_of
-from millrace.edge.gateway.settings import read_client, read_login, site_of
-from millrace.edge.gateway.sight import Line, Sight
-from millrace.edge.gateway.spool import Spool
-from millrace.edge.gateway.status_server import StatusServer
+from millrace.base.errors import MillraceError
+from millrace.gateway.commands.core.command import OUTCOMES
+from millrace.gateway.delivery.io.courier import Courier, courier_of
+from millrace.gateway.delivery.io.dead_letters import DeadLetters
+from millrace.gateway.delivery.io.deliverer import Delivery
+from millrace.gateway.delivery.io.link import Link
+from millrace.gateway.delivery.io.progress_file import read_progress
+from millrace.gateway.inputs.io.intake import Intake
+from millrace.gateway.inputs.io.listener import Handles
+from millrace.gateway.routes.io.routing import Router
+from millrace.gateway.service.io.command_parts import CommandLine
+from millrace.gateway.service.io.gateway_view import Line, Sight
+from millrace.gateway.service.io.input_servers import server_of
+from millrace.gateway.service.io.resend import Resend
+from millrace.gateway.service.io.rule_parts import RulesDesk
+from millrace.gateway.spec.core.gateway_file import EVENTS, GatewaySpec, Input
+from millrace.gateway.spec.io.gateway_settings import read_client, read_login, site_of
+from millrace.gateway.spool.core.ledger import Entry
+from millrace.gateway.spool.io.clock import Clock, ClockWatch
+from millrace.gateway.spool.io.committer import Batch, Committer, Outcome
+from millrace.gateway.spool.io.data_folder import hold
+from millrace.gateway.spool.io.spool_files import Spool
+from millrace.gateway.status.io.status_server import StatusServer
+from millrace.sites.core.spec import ClientSettings
 
 log = logging.getLogger(__name__)
 _LOOK_EVERY_S = 1.0

@@ -6,16 +6,16 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from millrace.core.gateway.spec import Input
-from millrace.core.gateway.state import CommandsState, GatewayState, InputState
-from millrace.edge.gateway.clock import ClockWatch
-from millrace.edge.gateway.committer import Committer
-from millrace.edge.gateway.courier import Courier
-from millrace.edge.gateway.delivery import Delivery
-from millrace.edge.gateway.intake import Intake
-from millrace.edge.gateway.resend import Resend
-from millrace.edge.gateway.rules_desk import RulesDesk
-from millrace.edge.gateway.server import Server
+from millrace.gateway.delivery.io.courier import Courier
+from millrace.gateway.delivery.io.deliverer import Delivery
+from millrace.gateway.inputs.io.intake import Intake
+from millrace.gateway.service.io.input_servers import Server
+from millrace.gateway.service.io.resend import Resend
+from millrace.gateway.service.io.rule_parts import RulesDesk
+from millrace.gateway.spec.core.gateway_file import Input
+from millrace.gateway.spool.io.clock import ClockWatch
+from millrace.gateway.spool.io.committer import Committer
+from millrace.gateway.status.core.gateway_state import CommandsState, GatewayState, InputState
 
 _SPAN_S = 10.0
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from millrace.core.gateway.inputs import HttpInput
-from millrace.core.gateway.mqtt_input import MqttInput
-from millrace.core.gateway.spec import Input
-from millrace.edge.gateway.commander import Commander
-from millrace.edge.gateway.http_server import HttpServer
-from millrace.edge.gateway.intake import Intake
-from millrace.edge.gateway.listener import Handles
-from millrace.edge.gateway.mqtt_server import MqttServer
-from millrace.edge.gateway.tcp_server import TcpServer
+from millrace.gateway.commands.io.commander import Commander
+from millrace.gateway.inputs.io.http_server import HttpServer
+from millrace.gateway.inputs.io.intake import Intake
+from millrace.gateway.inputs.io.listener import Handles
+from millrace.gateway.inputs.io.tcp_server import TcpServer
+from millrace.gateway.mqtt.io.mqtt_server import MqttServer
+from millrace.gateway.spec.core.gateway_file import Input
+from millrace.gateway.spec.core.input_specs import HttpInput
+from millrace.gateway.spec.core.mqtt_input import MqttInput
 
 
 class Server(Protocol):

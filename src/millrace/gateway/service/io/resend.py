@@ -6,14 +6,14 @@ import logging
 from collections.abc import Callable
 from pathlib import Path
 
-from millrace.core.gateway.spec import Input
-from millrace.edge.gateway.courier import Courier
-from millrace.edge.gateway.dead_letters import ASKED, RETURNED, DeadLetters
-from millrace.edge.gateway.delivery import Delivery
-from millrace.edge.gateway.letter_box import LetterBox, Returned
-from millrace.edge.gateway.link import Link
-from millrace.edge.gateway.progress_file import ProgressFile
-from millrace.edge.gateway.routing import Router
+from millrace.gateway.delivery.io.courier import Courier
+from millrace.gateway.delivery.io.dead_letters import ASKED, RETURNED, DeadLetters
+from millrace.gateway.delivery.io.deliverer import Delivery
+from millrace.gateway.delivery.io.letter_box import LetterBox, Returned
+from millrace.gateway.delivery.io.link import Link
+from millrace.gateway.delivery.io.progress_file import ProgressFile
+from millrace.gateway.routes.io.routing import Router
+from millrace.gateway.spec.core.gateway_file import Input
 
 log = logging.getLogger(__name__)
 _AGAIN = "again"

@@ -6,15 +6,15 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from millrace.core.gateway.inputs import SpoolSpec
-from millrace.core.gateway.ledger import Entry
-from millrace.core.gateway.rules import RuleSpec
-from millrace.core.gateway.spec import EVENTS, GatewaySpec
-from millrace.edge.gateway.courier import Courier, courier_of
-from millrace.edge.gateway.event_log import EventLog
-from millrace.edge.gateway.rules import RuleFollower, topics_of
-from millrace.edge.gateway.spool import Spool
-from millrace.edge.gateway.webhook import Webhooks, address_of
+from millrace.gateway.delivery.io.courier import Courier, courier_of
+from millrace.gateway.rules.core.rule_spec import RuleSpec
+from millrace.gateway.rules.io.event_log import EventLog
+from millrace.gateway.rules.io.rule_follower import RuleFollower, topics_of
+from millrace.gateway.rules.io.site_webhook import Webhooks, address_of
+from millrace.gateway.spec.core.gateway_file import EVENTS, GatewaySpec
+from millrace.gateway.spec.core.input_specs import SpoolSpec
+from millrace.gateway.spool.core.ledger import Entry
+from millrace.gateway.spool.io.spool_files import Spool
 
 _SPOOL = SpoolSpec(size=256 << 20, segment=8 << 20)
 

@@ -11,11 +11,11 @@ from itertools import islice
 from threading import Event
 from typing import Protocol
 
-from millrace.core.pacing import Pace
-from millrace.core.simulation import Reading, Simulator, readings
-from millrace.core.site import SiteSpec
-from millrace.edge.avro import Schemas
-from millrace.edge.errors import SiteError
+from millrace.gateway.simulator.core.pacing import Pace
+from millrace.kafka.io.client_errors import SiteError
+from millrace.schemas.io.avro import Schemas
+from millrace.sites.core.simulation import Reading, Simulator, readings
+from millrace.sites.core.spec import SiteSpec
 
 _SAY_EVERY_S = 10.0
 _LAST_WORDS_S = 10.0

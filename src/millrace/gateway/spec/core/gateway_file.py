@@ -7,14 +7,14 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from millrace.core.duration import Duration
-from millrace.core.gateway.address import Listen, host_port
-from millrace.core.gateway.commands import COMMANDS, DeviceName
-from millrace.core.gateway.inputs import HttpInput, TcpInput
-from millrace.core.gateway.mqtt_input import MqttInput
-from millrace.core.gateway.risk import RISK, Risk
-from millrace.core.model import Frozen
-from millrace.core.names import Name
+from millrace.base.duration import Duration
+from millrace.base.model import Frozen
+from millrace.base.names import Name
+from millrace.gateway.commands.core.command import COMMANDS, DeviceName
+from millrace.gateway.routes.core.risk import RISK, Risk
+from millrace.gateway.spec.core.address import Listen, host_port
+from millrace.gateway.spec.core.input_specs import HttpInput, TcpInput
+from millrace.gateway.spec.core.mqtt_input import MqttInput
 
 # Where what rules tell is kept, beside the inputs' folders.
 EVENTS = "events"

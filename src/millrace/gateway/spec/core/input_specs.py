@@ -8,15 +8,15 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from millrace.core.duration import Duration
-from millrace.core.gateway.address import Listen, host_port
-from millrace.core.gateway.bounds import AtBound, Bounds
-from millrace.core.gateway.risk import Risk, check_sealed
-from millrace.core.gateway.routes import FromField, FromLevel, KeyRule, TopicRule
-from millrace.core.gateway.rules import Rules
-from millrace.core.model import Frozen
-from millrace.core.names import Name
-from millrace.core.size import Size
+from millrace.base.duration import Duration
+from millrace.base.model import Frozen
+from millrace.base.names import Name
+from millrace.base.size import Size
+from millrace.gateway.routes.core.risk import Risk, check_sealed
+from millrace.gateway.routes.core.routes import FromField, FromLevel, KeyRule, TopicRule
+from millrace.gateway.rules.core.rule_spec import Rules
+from millrace.gateway.spec.core.address import Listen, host_port
+from millrace.gateway.spool.core.bounds import AtBound, Bounds
 
 # To read fields of a message takes up to 2 ms a MB, in which nothing else in the process goes on.
 MOST_READ_BYTES = 8 << 20

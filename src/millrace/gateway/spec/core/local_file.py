@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from millrace.core.simulation import Simulator
-from millrace.core.site import LocalGateway
+from millrace.sites.core.simulation import Simulator
+from millrace.sites.core.spec import LocalGateway
 
 GATEWAY_FILE, TOKEN = "gateway.yaml", "token"
 # Before a message of the simulator stands its key.

@@ -7,10 +7,10 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from millrace.core.gateway.address import Listen, host_port
-from millrace.core.gateway.inputs import InputSpec
-from millrace.core.gateway.risk import check_sealed
-from millrace.core.model import Frozen
+from millrace.base.model import Frozen
+from millrace.gateway.routes.core.risk import check_sealed
+from millrace.gateway.spec.core.address import Listen, host_port
+from millrace.gateway.spec.core.input_specs import InputSpec
 
 DEVICE = "{device}"
 

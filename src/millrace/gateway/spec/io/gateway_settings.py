@@ -9,13 +9,13 @@ import ssl
 from collections.abc import Callable
 from pathlib import Path
 
-from millrace.core.errors import MillraceError
-from millrace.core.gateway.inputs import Tls
-from millrace.core.gateway.revoked import revoked_in
-from millrace.core.gateway.risk import ASK, RISK, unsealed
-from millrace.core.gateway.spec import GatewaySpec
-from millrace.core.site import ClientSettings, SiteSpec
-from millrace.state.properties import read_properties
+from millrace.base.errors import MillraceError
+from millrace.gateway.routes.core.risk import ASK, RISK, unsealed
+from millrace.gateway.spec.core.gateway_file import GatewaySpec
+from millrace.gateway.spec.core.input_specs import Tls
+from millrace.secrets.core.revoked import revoked_in
+from millrace.sites.core.spec import ClientSettings, SiteSpec
+from millrace.storage.io.properties import read_properties
 
 log = logging.getLogger(__name__)
 # Whether who is connected by this transport may stay.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from millrace.core.model import Frozen
+from millrace.base.model import Frozen
 
 
 class AtBound(StrEnum):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from array import array
 from enum import Enum, auto
 
-from millrace.core.gateway.identity import content_of
+from millrace.gateway.spool.core.message_identity import content_of
 
 # 16 bytes each, whatever the messages hold. A newer message takes the place of an older one.
 PLACES = 1 << 16

@@ -7,10 +7,10 @@ from enum import Enum
 
 from pydantic import Field
 
-from millrace.core.gateway.contents import Comparison, Contents
-from millrace.core.gateway.origins import Origin
-from millrace.core.gateway.records import Draft, Record
-from millrace.core.model import Frozen
+from millrace.base.model import Frozen
+from millrace.gateway.spool.core.contents import Comparison, Contents
+from millrace.gateway.spool.core.origins import Origin
+from millrace.gateway.spool.core.records import Draft, Record
 
 _MOST_ORIGINS = 50_000
 _UNKNOWN = Origin()

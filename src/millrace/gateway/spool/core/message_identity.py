@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from millrace.core.continuity import EPOCH, PRODUCER, SEQUENCE
-from millrace.core.gateway.numbers import whole_number
+from millrace.base.whole_numbers import whole_number
+from millrace.repair.core.verify_spec import EPOCH, PRODUCER, SEQUENCE
 
 SITE = "millrace-site"
 Headers = list[tuple[str, str | bytes | None]]

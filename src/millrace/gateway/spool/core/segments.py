@@ -7,8 +7,8 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from millrace.core.gateway.ledger import Heading, Ledger
-from millrace.core.gateway.records import Record, decode_at, find_whole
+from millrace.gateway.spool.core.ledger import Heading, Ledger
+from millrace.gateway.spool.core.records import Record, decode_at, find_whole
 
 SUFFIX = ".spool"
 _MAGIC = b"MRspool1"

@@ -8,11 +8,11 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from millrace.core.gateway.bounds import AtBound
-from millrace.core.gateway.ledger import Entry, Unkept
-from millrace.core.gateway.records import Draft, Record
-from millrace.edge.gateway.disk import NoRoomError
-from millrace.edge.gateway.spool import Spool
+from millrace.gateway.spool.core.bounds import AtBound
+from millrace.gateway.spool.core.ledger import Entry, Unkept
+from millrace.gateway.spool.core.records import Draft, Record
+from millrace.gateway.spool.io.disk import NoRoomError
+from millrace.gateway.spool.io.spool_files import Spool
 
 log = logging.getLogger(__name__)
 _MOST_BYTES = 1 << 20

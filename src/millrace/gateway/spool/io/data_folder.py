@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-from millrace.core.errors import MillraceError
+from millrace.base.errors import MillraceError
 
 # No input's name has a dot.
 _LOCK = "gateway.lock"

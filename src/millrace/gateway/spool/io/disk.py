@@ -6,7 +6,7 @@ import errno
 import os
 from pathlib import Path
 
-from millrace.state.files import sync_folder
+from millrace.storage.io.files import sync_folder
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 

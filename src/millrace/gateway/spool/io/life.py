@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
-from millrace.core.gateway.identity import new_epoch
-from millrace.core.gateway.ledger import Ledger
-from millrace.core.gateway.records import Record
-from millrace.edge.gateway.clock import Clock
-from millrace.edge.gateway.renamed import Renamed, renamed_in
-from millrace.edge.gateway.witness import Witness, witness_of
+from millrace.gateway.spool.core.ledger import Ledger
+from millrace.gateway.spool.core.message_identity import new_epoch
+from millrace.gateway.spool.core.records import Record
+from millrace.gateway.spool.io.clock import Clock
+from millrace.gateway.spool.io.renamed import Renamed, renamed_in
+from millrace.gateway.spool.io.witness import Witness, witness_of
 
 log = logging.getLogger(__name__)
 

@@ -7,8 +7,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from millrace.core.gateway.ledger import Heading, Ledger
-from millrace.core.gateway.segments import (
+from millrace.gateway.spool.core.ledger import Heading, Ledger
+from millrace.gateway.spool.core.segments import (
     HEAD_BYTES,
     SUFFIX,
     Hole,
@@ -19,7 +19,7 @@ from millrace.core.gateway.segments import (
     heading_bytes,
     read_records,
 )
-from millrace.edge.gateway.disk import zero_from
+from millrace.gateway.spool.io.disk import zero_from
 
 log = logging.getLogger(__name__)
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from millrace.core.gateway.records import Record
-from millrace.state.files import read_text, sync_folder, write_atomic
+from millrace.gateway.spool.core.records import Record
+from millrace.storage.io.files import read_text, sync_folder, write_atomic
 
 # By the epoch that is not theirs alone: the first message that has another one, and that epoch.
 Epochs = Mapping[int, tuple[int, int]]

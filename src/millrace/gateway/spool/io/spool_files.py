@@ -8,15 +8,15 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from pathlib import Path
 
-from millrace.core.gateway.bounds import Bounds, is_full, is_too_old
-from millrace.core.gateway.ledger import Entry
-from millrace.core.gateway.records import OVERHEAD_BYTES, Draft, Record, encode
-from millrace.core.gateway.segments import encode_heading_of, file_name
-from millrace.edge.gateway.clock import Clock
-from millrace.edge.gateway.data_folder import hold
-from millrace.edge.gateway.disk import NoRoomError, allocate, make_file, write_whole
-from millrace.edge.gateway.life import life_of
-from millrace.edge.gateway.recovery import read_heading, recover
+from millrace.gateway.spool.core.bounds import Bounds, is_full, is_too_old
+from millrace.gateway.spool.core.ledger import Entry
+from millrace.gateway.spool.core.records import OVERHEAD_BYTES, Draft, Record, encode
+from millrace.gateway.spool.core.segments import encode_heading_of, file_name
+from millrace.gateway.spool.io.clock import Clock
+from millrace.gateway.spool.io.data_folder import hold
+from millrace.gateway.spool.io.disk import NoRoomError, allocate, make_file, write_whole
+from millrace.gateway.spool.io.life import life_of
+from millrace.gateway.spool.io.recovery import read_heading, recover
 
 
 class Spool:

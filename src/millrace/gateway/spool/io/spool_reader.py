@@ -6,9 +6,9 @@ import logging
 import os
 from dataclasses import dataclass
 
-from millrace.core.gateway.records import Record, bytes_wanted, decode_at, find_whole
-from millrace.core.gateway.segments import HEAD_BYTES, heading_bytes
-from millrace.edge.gateway.spool import Spool
+from millrace.gateway.spool.core.records import Record, bytes_wanted, decode_at, find_whole
+from millrace.gateway.spool.core.segments import HEAD_BYTES, heading_bytes
+from millrace.gateway.spool.io.spool_files import Spool
 
 log = logging.getLogger(__name__)
 _CHUNK_BYTES = 256 << 10

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from html import escape
 
-from millrace.core.gateway.state import GatewayState, InputState
-from millrace.core.size import format_size
+from millrace.base.size import format_size
+from millrace.gateway.status.core.gateway_state import GatewayState, InputState
 
 _HEADS = (
     *("input", "where", "connections", "taken/s", "delivered/s", "waiting", "oldest"),

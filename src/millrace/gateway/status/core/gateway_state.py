@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import computed_field
 
-from millrace.core.model import Frozen
+from millrace.base.model import Frozen
 
 _ANSWERS_WITHIN_S = 5.0
 _NAMES_TOLD = 5

@@ -10,14 +10,14 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_l
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from millrace.core.gateway.inputs import Tls
-from millrace.core.gateway.page import render_page
-from millrace.core.gateway.spec import StatusSpec
-from millrace.core.gateway.state import GatewayState
-from millrace.edge.gateway.https import HttpsServer
-from millrace.edge.gateway.listener import Handles
-from millrace.edge.gateway.settings import ServerTls
-from millrace.edge.gateway.tokens import Tokens
+from millrace.gateway.inputs.io.https import HttpsServer
+from millrace.gateway.inputs.io.listener import Handles
+from millrace.gateway.inputs.io.tokens import Tokens
+from millrace.gateway.spec.core.gateway_file import StatusSpec
+from millrace.gateway.spec.core.input_specs import Tls
+from millrace.gateway.spec.io.gateway_settings import ServerTls
+from millrace.gateway.status.core.gateway_page import render_page
+from millrace.gateway.status.core.gateway_state import GatewayState
 
 _COUNTERS = {
     "taken": "Messages that came in",

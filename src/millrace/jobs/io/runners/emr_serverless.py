@@ -14,7 +14,8 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
 
-from millrace.core.emr_serverless import (
+from millrace.base.errors import MillraceError, RunnerRefusedError, RunnerUnreachableError
+from millrace.jobs.core.emr_runs import (
     LIVE_STATES,
     error_of,
     grace_s,
@@ -22,16 +23,15 @@ from millrace.core.emr_serverless import (
     log_folder,
     start_request,
 )
-from millrace.core.errors import MillraceError, RunnerRefusedError, RunnerUnreachableError
-from millrace.core.job import JobSpec, JobState, JobStatus
-from millrace.core.layout import Layout
-from millrace.core.remote import RunNames
-from millrace.core.remote_settings import EmrServerlessSettings
-from millrace.core.store import Bucket
-from millrace.remote.runner import RemoteRunner, Run
-from millrace.remote.setup import require
-from millrace.state.login import PATIENCE, login_of
-from millrace.state.objects import objects_at
+from millrace.jobs.core.remote_jobs import RunNames
+from millrace.jobs.core.spec import JobSpec, JobState, JobStatus
+from millrace.jobs.io.runners.remote_runner import RemoteRunner, Run
+from millrace.jobs.io.runners.setup import require
+from millrace.settings.core.layout import Layout
+from millrace.settings.core.remotes import EmrServerlessSettings
+from millrace.storage.core.bucket import Bucket
+from millrace.storage.io.bucket_login import PATIENCE, login_of
+from millrace.storage.io.objects import objects_at
 
 _EXIT_CODE = re.compile(r"ExitCode: (\d+)")
 _NO_KEYS = (

@@ -11,8 +11,8 @@ from typing import Any
 import httpx
 import yaml
 
-from millrace.core.errors import RunnerRefusedError
-from millrace.core.remote_settings import KubernetesSettings
+from millrace.base.errors import RunnerRefusedError
+from millrace.settings.core.remotes import KubernetesSettings
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from typing import Any
 
 import httpx
 
-from millrace.core.errors import MillraceError
-from millrace.core.remote_settings import KubernetesSettings
-from millrace.core.spark_application import error_of
-from millrace.remote.kube_access import Access, access_of
+from millrace.base.errors import MillraceError
+from millrace.jobs.core.spark_application import error_of
+from millrace.jobs.io.runners.kube_access import Access, access_of
+from millrace.settings.core.remotes import KubernetesSettings
 
 _TIMEOUT_S = 20.0
 _ABSENT, _CONFLICT = 404, 409

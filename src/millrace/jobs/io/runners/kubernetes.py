@@ -6,12 +6,9 @@ import math
 from datetime import datetime
 from typing import Any
 
-from millrace.core.errors import GenerationTakenError
-from millrace.core.job import JobSpec, JobState, JobStatus
-from millrace.core.layout import Layout
-from millrace.core.remote import RunNames
-from millrace.core.remote_settings import KubernetesSettings
-from millrace.core.spark_application import (
+from millrace.base.errors import GenerationTakenError
+from millrace.jobs.core.remote_jobs import RunNames
+from millrace.jobs.core.spark_application import (
     API_VERSION,
     GENERATION_LABEL,
     driver_pod,
@@ -19,9 +16,12 @@ from millrace.core.spark_application import (
     manifest,
     selector,
 )
-from millrace.remote.kube_api import open_api
-from millrace.remote.runner import RemoteRunner, Run
-from millrace.remote.setup import require
+from millrace.jobs.core.spec import JobSpec, JobState, JobStatus
+from millrace.jobs.io.runners.kube_api import open_api
+from millrace.jobs.io.runners.remote_runner import RemoteRunner, Run
+from millrace.jobs.io.runners.setup import require
+from millrace.settings.core.layout import Layout
+from millrace.settings.core.remotes import KubernetesSettings
 
 Object = dict[str, Any]
 _ENDED = (JobState.STOPPED, JobState.DEAD)

@@ -9,19 +9,19 @@ from contextlib import contextmanager
 
 import psutil
 
-from millrace.core.errors import MillraceError
-from millrace.core.job import JobSpec, JobState, JobStatus
-from millrace.core.layout import Layout
-from millrace.local.identity import stack_marks
-from millrace.local.logs import last_lines
-from millrace.local.processes import JOB_VARIABLE, end_marked
-from millrace.local.program import Program
-from millrace.local.supervisor import ProcessInfo, Supervisor, SupervisorUnreachableError
-from millrace.local.supervisor_config import render_job
-from millrace.settings import HOME_VARIABLE
-from millrace.state import generations
-from millrace.state.files import read_text, write_atomic
-from millrace.state.mailbox import Mailbox
+from millrace.base.errors import MillraceError
+from millrace.jobs.core.spec import JobSpec, JobState, JobStatus
+from millrace.jobs.io import generations
+from millrace.jobs.io.mailbox import Mailbox
+from millrace.processes.core.program import Program
+from millrace.processes.core.supervisor_config import render_job
+from millrace.processes.io.log_tail import last_lines
+from millrace.processes.io.process_table import JOB_VARIABLE, end_marked
+from millrace.processes.io.stack_identity import stack_marks
+from millrace.processes.io.supervisor import ProcessInfo, Supervisor, SupervisorUnreachableError
+from millrace.settings.core.layout import Layout
+from millrace.settings.io.environment import HOME_VARIABLE
+from millrace.storage.io.files import read_text, write_atomic
 
 _STOP_WAIT_S = 120
 _POLL_S = 0.2

@@ -6,13 +6,13 @@ import time
 from dataclasses import dataclass
 from typing import Protocol
 
-from millrace.core.errors import GenerationTakenError, RunnerUnreachableError, TransientError
-from millrace.core.job import JobSpec, JobState, JobStatus
-from millrace.core.layout import Layout
-from millrace.core.remote import RunNames, spec_name
-from millrace.state import generations
-from millrace.state.mailbox import Mailbox
-from millrace.state.objects import Objects, objects_at
+from millrace.base.errors import GenerationTakenError, RunnerUnreachableError, TransientError
+from millrace.jobs.core.remote_jobs import RunNames, spec_name
+from millrace.jobs.core.spec import JobSpec, JobState, JobStatus
+from millrace.jobs.io import generations
+from millrace.jobs.io.mailbox import Mailbox
+from millrace.settings.core.layout import Layout
+from millrace.storage.io.objects import Objects, objects_at
 
 _LIVE = (JobState.RUNNING, JobState.STOPPING)
 # Beyond the time that a job was given; the service kills it, and tells so a little later.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from millrace.core.errors import MillraceError
-from millrace.core.layout import Layout
-from millrace.core.remote import unfit_for
-from millrace.core.remote_settings import RemoteSettings
-from millrace.core.store import Bucket
+from millrace.base.errors import MillraceError
+from millrace.jobs.core.remote_jobs import unfit_for
+from millrace.settings.core.layout import Layout
+from millrace.settings.core.remotes import RemoteSettings
+from millrace.storage.core.bucket import Bucket
 
 Settings = TypeVar("Settings", bound=RemoteSettings)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import json
 
-from millrace.core.kafka_client import librdkafka_settings
-from millrace.core.layout import Layout
-from millrace.core.provision import EVENTS, PLATFORM
-from millrace.core.site import ClientSettings
-from millrace.local.secrets import ensure_user
-from millrace.specs.loader import load_events_site
-from millrace.state.files import write_atomic
+from millrace.kafka.core.kafka_client import librdkafka_settings
+from millrace.pipelines.io.loader import load_events_site
+from millrace.provisioning.core.site_rights import EVENTS, PLATFORM
+from millrace.secrets.io.passwords import ensure_user
+from millrace.settings.core.layout import Layout
+from millrace.sites.core.spec import ClientSettings
+from millrace.storage.io.files import write_atomic
 
 _CONSUMER: ClientSettings = {
     "group.id": EVENTS,

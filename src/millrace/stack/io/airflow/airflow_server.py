@@ -10,23 +10,24 @@ import subprocess
 from collections.abc import Mapping
 from importlib.metadata import version
 
-from millrace.core.addresses import LOCAL_NAMES
-from millrace.core.errors import MillraceError
-from millrace.core.layout import Layout
-from millrace.core.task import POOL
-from millrace.local import answers, postgres
-from millrace.local.airflow_config import (
+from millrace.base.addresses import LOCAL_NAMES
+from millrace.base.errors import MillraceError
+from millrace.jobs.core.task_spec import POOL
+from millrace.processes.core.program import Program
+from millrace.processes.io.log_tail import last_lines
+from millrace.secrets.io.pki import ensure_server_certificate
+from millrace.settings.core.layout import Layout
+from millrace.stack.core.airflow_config import (
     AIRFLOW,
     API_SERVER,
     USER,
     AirflowSecrets,
     render_airflow_config,
 )
-from millrace.local.airflow_connections import write_connections
-from millrace.local.logs import last_lines
-from millrace.local.pki import ensure_server_certificate
-from millrace.local.program import Program
-from millrace.state.files import read_text, write_atomic
+from millrace.stack.io import answers
+from millrace.stack.io.airflow import postgres
+from millrace.stack.io.airflow.airflow_connections import write_connections
+from millrace.storage.io.files import read_text, write_atomic
 
 COMPONENTS = {
     API_SERVER: ("api-server",),

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
-from millrace.core.errors import MillraceError
-from millrace.core.layout import Layout
-from millrace.local.program import Program
-from millrace.state.files import write_atomic
+from millrace.base.errors import MillraceError
+from millrace.processes.core.program import Program
+from millrace.settings.core.layout import Layout
+from millrace.storage.io.files import write_atomic
 
 NAME = "postgres"
 USER = DATABASE = "airflow"

@@ -5,18 +5,18 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from millrace.core.errors import MillraceError
-from millrace.core.layout import Layout
-from millrace.core.site import SiteSpec
-from millrace.edge.errors import UnreachableError
-from millrace.local.broker import prepare_broker
-from millrace.local.exclusive import only_one_at_work
-from millrace.local.rebalance import Rebalance
-from millrace.local.supervisor import Supervisor
-from millrace.local.supervisor_config import render_program
-from millrace.specs.loader import load_clusters
-from millrace.specs.site_files import with_brokers
-from millrace.state.files import write_atomic
+from millrace.base.errors import MillraceError
+from millrace.kafka.io.client_errors import UnreachableError
+from millrace.pipelines.io.loader import load_clusters
+from millrace.processes.core.supervisor_config import render_program
+from millrace.processes.io.supervisor import Supervisor
+from millrace.settings.core.layout import Layout
+from millrace.sites.core.spec import SiteSpec
+from millrace.sites.io.site_files import with_brokers
+from millrace.stack.io.brokers.local_broker import prepare_broker
+from millrace.stack.io.brokers.move_partitions import Rebalance
+from millrace.stack.io.exclusive import only_one_at_work
+from millrace.storage.io.files import write_atomic
 
 _WITHIN_S = 120.0
 _POLL_S = 0.5

@@ -9,8 +9,9 @@ import uuid
 from base64 import urlsafe_b64encode
 from pathlib import Path
 
-from millrace.core.addresses import LOCAL_NAMES
-from millrace.core.broker import (
+from millrace.base.addresses import LOCAL_NAMES
+from millrace.base.errors import MillraceError
+from millrace.kafka.core.broker_settings import (
     FIRST,
     admin_name,
     broker_name,
@@ -21,15 +22,14 @@ from millrace.core.broker import (
     nodes,
     quorum,
 )
-from millrace.core.errors import MillraceError
-from millrace.core.kafka_client import as_properties
-from millrace.core.layout import Layout
-from millrace.core.site import SiteSpec
-from millrace.local.certificates import Role
-from millrace.local.pki import ensure_certificate
-from millrace.local.program import Program
-from millrace.state.files import make_private, write_atomic
-from millrace.state.properties import read_properties
+from millrace.kafka.core.kafka_client import as_properties
+from millrace.processes.core.program import Program
+from millrace.secrets.core.certificates import Role
+from millrace.secrets.io.pki import ensure_certificate
+from millrace.settings.core.layout import Layout
+from millrace.sites.core.spec import SiteSpec
+from millrace.storage.io.files import make_private, write_atomic
+from millrace.storage.io.properties import read_properties
 
 _FORMAT_TIMEOUT_S = 120
 

@@ -12,13 +12,13 @@ from pathlib import Path
 from confluent_kafka import ElectionType, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, ClusterMetadata
 
-from millrace.core.errors import MillraceError
-from millrace.core.kafka_client import admin_settings, as_properties
-from millrace.core.layout import Layout
-from millrace.core.rebalance import Place, Replicas, plan_moves
-from millrace.core.site import ClientSettings, SiteSpec
-from millrace.edge.errors import Watch, watched
-from millrace.state.files import make_private, write_atomic
+from millrace.base.errors import MillraceError
+from millrace.kafka.core.kafka_client import admin_settings, as_properties
+from millrace.kafka.core.rebalance import Place, Replicas, plan_moves
+from millrace.kafka.io.client_errors import Watch, watched
+from millrace.settings.core.layout import Layout
+from millrace.sites.core.spec import ClientSettings, SiteSpec
+from millrace.storage.io.files import make_private, write_atomic
 
 _TOOL = "org.apache.kafka.tools.reassign.ReassignPartitionsCommand"
 _ASK_S = 15.0

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from millrace.core.provision import wanted_for_site
-from millrace.core.relay_references import sites_of_relay
-from millrace.core.site import SiteSpec
-from millrace.edge.errors import UnreachableError
-from millrace.local.plan import StackPlan
-from millrace.local.provision import provision_as_admin
-from millrace.local.relay import RelayPlan, provision_relay
+from millrace.kafka.io.client_errors import UnreachableError
+from millrace.provisioning.core.site_rights import wanted_for_site
+from millrace.provisioning.io.site_admin import provision_as_admin
+from millrace.relay.core.relay_references import sites_of_relay
+from millrace.relay.io.local_relay import RelayPlan, provision_relay
+from millrace.sites.core.spec import SiteSpec
+from millrace.stack.io.stack_plan import StackPlan
 
 
 def has_users(plan: StackPlan, site: SiteSpec) -> bool:

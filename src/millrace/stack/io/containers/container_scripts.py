@@ -6,11 +6,11 @@ import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
-from millrace.core.gateway.local import TOKEN
-from millrace.core.gateway_bundle import CA
-from millrace.core.layout import Layout
-from millrace.local import airflow, postgres
-from millrace.local.program import Program
+from millrace.gateway.bundle.core.bundle_contents import CA
+from millrace.gateway.spec.core.local_file import TOKEN
+from millrace.processes.core.program import Program
+from millrace.settings.core.layout import Layout
+from millrace.stack.io.airflow import airflow_server, postgres
 
 JOBS = "jobs"
 _SILENT_AFTER_S = 60
@@ -35,9 +35,9 @@ def render_script(program: Program, environment: Mapping[str, str]) -> str:
 def render_health(program: Program, layout: Layout, airflow_port: int) -> str:
     """Ends with 0 while the program does its work; said in bash, which every image has."""
     name = program.name
-    if name in airflow.COMPONENTS:
-        part = f"={airflow.health_part(name)}"
-        return _ask(layout, airflow.health_url(layout, airflow_port), part)
+    if name in airflow_server.COMPONENTS:
+        part = f"={airflow_server.health_part(name)}"
+        return _ask(layout, airflow_server.health_url(layout, airflow_port), part)
     if name.startswith("gateway-") and program.port:
         address = f"https://{layout.host(name)}:{program.port + 1}/health"
         return _ask(layout, address, str(program.directory / TOKEN), program.directory / CA)
@@ -54,7 +54,7 @@ def render_health(program: Program, layout: Layout, airflow_port: int) -> str:
 
 
 def _ask(layout: Layout, url: str, how: str, ca: Path | None = None) -> str:
-    python = (str(layout.control_bin / "python"), "-m", "millrace.local.answers")
+    python = (str(layout.control_bin / "python"), "-m", "millrace.stack.io.answers")
     return f"exec {shlex.join((*python, url, str(ca or layout.ca), how))}\n"
 
 

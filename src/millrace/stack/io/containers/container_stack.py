@@ -10,23 +10,23 @@ import time
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from millrace.core.errors import MillraceError
-from millrace.core.layout import Layout
-from millrace.local import airflow, postgres
-from millrace.local.checks import open_var
-from millrace.local.container_scripts import JOBS, render_health, render_script
-from millrace.local.identity import ensure_stack_marks
-from millrace.local.object_store import check_bucket
-from millrace.local.object_store import is_open as store_is_open
-from millrace.local.opening import has_relays, has_users
-from millrace.local.plan import StackPlan
-from millrace.local.prepare import Task, prepare
-from millrace.local.program import Program
-from millrace.local.registry import fill
-from millrace.local.registry import is_open as registry_is_open
-from millrace.local.supervisor_config import render_config
-from millrace.settings import HOME_VARIABLE
-from millrace.state.files import make_private, write_atomic
+from millrace.base.errors import MillraceError
+from millrace.processes.core.program import Program
+from millrace.processes.core.supervisor_config import render_config
+from millrace.processes.io.stack_identity import ensure_stack_marks
+from millrace.schemas.io.local_registry import fill
+from millrace.schemas.io.local_registry import is_open as registry_is_open
+from millrace.settings.core.layout import Layout
+from millrace.settings.io.environment import HOME_VARIABLE
+from millrace.stack.io.airflow import airflow_server, postgres
+from millrace.stack.io.brokers.opening import has_relays, has_users
+from millrace.stack.io.checks import open_var
+from millrace.stack.io.containers.container_scripts import JOBS, render_health, render_script
+from millrace.stack.io.object_store import check_bucket
+from millrace.stack.io.object_store import is_open as store_is_open
+from millrace.stack.io.prepare import Task, prepare
+from millrace.stack.io.stack_plan import StackPlan
+from millrace.storage.io.files import make_private, write_atomic
 
 _WITHIN_S, _POLL_S = 180.0, 0.5
 Say = Callable[[str], None]
@@ -71,7 +71,7 @@ def open_containers(plan: StackPlan, say: Say) -> None:
         fill(layout, registry)
         say("the registry has the schemas of the files")
     postgres.ensure_database(layout)
-    airflow.migrate(layout, {})
+    airflow_server.migrate(layout, {})
     say("Airflow's tables are of its version")
 
 
