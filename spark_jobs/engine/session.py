@@ -137,6 +137,9 @@ _EVERYWHERE = {
     "spark.hadoop.fs.AbstractFileSystem.file.impl": "millrace.fs.LocalContext",
     # A pool for each site: the next free core is the site's that has fewest.
     "spark.scheduler.mode": "FAIR",
+    # A vacuum lists a table's folders in as many Spark tasks, of which a table of a year has use
+    # for 400, two at a time; Spark's own number is 10,000, which is a minute of empty tasks.
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "64",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.debug.maxToStringFields": "1000",
     "spark.sql.session.timeZone": "UTC",

@@ -103,6 +103,23 @@ def test_a_vacuum_takes_what_is_older_than_the_plan_says(
     assert offsets(table) == [0]
 
 
+def test_a_vacuum_of_a_small_table_is_little_work(table: Table) -> None:
+    """Of so many tasks that find nothing, an hour's maintenance would hardly do anything else."""
+    append(table, 0)
+    context = table.spark.sparkContext
+    context.setJobGroup("vacuum", "")
+    try:
+        week_ago = datetime.now(UTC) - timedelta(days=8)
+        table.apply(Vacuum(why="a test", before=week_ago, files=1))
+    finally:
+        context.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]
+    status = context.statusTracker()
+    jobs = [status.getJobInfo(number) for number in status.getJobIdsForGroup("vacuum")]
+    stages = {stage for job in jobs if job for stage in job.stageIds}
+    tasks = [info.numTasks for stage in stages if (info := status.getStageInfo(stage))]
+    assert 0 < sum(tasks) < 1_000
+
+
 def test_a_stream_of_the_table_does_not_see_compaction(table: Table, tmp_path: Path) -> None:
     """A stream on the table itself has to say that it skips days that go."""
 
