@@ -214,7 +214,7 @@ def test_users_stay_while_a_job_reads_as_one_of_them(
 
 
 def test_users_go_when_the_job_has_let_go(site: RunningSite, desk: Layout) -> None:
-    beating(desk, age=timedelta(seconds=14))
+    beating(desk, age=timedelta(seconds=25))
     said: list[str] = []
     do(desk, RETIREMENT, said.append)
     assert said[1] == "waiting for the job of temperature to start anew without the site"

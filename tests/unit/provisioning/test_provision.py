@@ -48,6 +48,12 @@ def test_empty_site_gets_everything():
     assert len(changes) == len(wanted.users) + len(wanted.topics) + len(wanted.acls)
 
 
+def test_a_right_that_two_want_is_given_and_taken_once():
+    twice = Wanted(acls=(READ_T, READ_T), withdrawn=(WRITE_T, WRITE_T))
+    changes = plan_changes(twice, Actual(acls=frozenset({WRITE_T})))
+    assert [str(one) for one in changes] == [f"right: {READ_T}", f"right taken away: {WRITE_T}"]
+
+
 def test_what_is_achieved_needs_no_change():
     wanted = wanted_for_site(SITE, [pipeline()])
     assert plan_changes(wanted, achieved(wanted)) == ()

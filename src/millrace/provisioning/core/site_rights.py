@@ -159,11 +159,13 @@ def plan_changes(wanted: Wanted, actual: Actual) -> tuple[Change, ...]:
     topics = [
         change for topic in wanted.topics for change in _plan_topic(topic, existing.get(topic.name))
     ]
-    acls = [CreateAcl(acl=acl) for acl in wanted.acls if acl not in actual.acls]
+    # Several pipelines may want the same right, and the cluster takes it but once in a request.
+    rights = dict.fromkeys(wanted.acls)
+    acls = [CreateAcl(acl=acl) for acl in rights if acl not in actual.acls]
     gone = [
         DeleteAcl(acl=acl)
-        for acl in wanted.withdrawn
-        if acl in actual.acls and acl not in wanted.acls
+        for acl in dict.fromkeys(wanted.withdrawn)
+        if acl in actual.acls and acl not in rights
     ]
     return (*users, *topics, *acls, *gone)
 

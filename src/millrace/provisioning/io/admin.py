@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import singledispatchmethod
+from itertools import groupby, islice
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
@@ -39,7 +40,10 @@ from millrace.provisioning.io.acls import EVERY_ACL, exactly, kafka_acl, our_acl
 from millrace.sites.core.spec import ClientSettings, SiteSpec
 
 _SCRAM_ROUNDS = 4096
+# A request that asks for 10,000 changes is refused.
+_RIGHTS_AT_ONCE = 1_000
 _NEEDED = (AclOperation.ALTER, AclOperation.DESCRIBE)
+AnyChange = Change | UserChange
 
 
 class Admin:
@@ -117,9 +121,31 @@ class Admin:
         bindings = self._wait(self._client.describe_acls(EVERY_ACL))
         return frozenset(acl for binding in bindings if (acl := our_acl(binding)))
 
+    def apply_all(self, changes: Iterable[AnyChange]) -> Iterator[AnyChange]:
+        """Do them in their order; each is returned when it is done.
+
+        Rights next to each other go together: the cluster takes as long for one as for all.
+        """
+        for kind, alike in groupby(changes, type):
+            if kind in (CreateAcl, DeleteAcl):
+                yield from self._apply_rights(alike)
+                continue
+            for change in alike:
+                self.apply(change)
+                yield change
+
+    def _apply_rights(self, changes: Iterator[AnyChange]) -> Iterator[AnyChange]:
+        while some := list(islice(changes, _RIGHTS_AT_ONCE)):
+            given = [kafka_acl(one.acl) for one in some if isinstance(one, CreateAcl)]
+            taken = [exactly(one.acl) for one in some if isinstance(one, DeleteAcl)]
+            self._wait_all(
+                self._client.create_acls(given) if given else self._client.delete_acls(taken)
+            )
+            yield from some
+
     @singledispatchmethod
-    def apply(self, change: Change | UserChange) -> None:
-        """Do one change; doing it again does no harm."""
+    def apply(self, change: AnyChange) -> None:
+        """Do one change, of anything but rights; doing it again does no harm."""
         raise NotImplementedError(change)
 
     @apply.register
@@ -150,17 +176,9 @@ class Admin:
         self._wait_all(self._client.incremental_alter_configs([topic]))
 
     @apply.register
-    def _(self, change: CreateAcl) -> None:
-        self._wait_all(self._client.create_acls([kafka_acl(change.acl)]))
-
-    @apply.register
     def _(self, change: DeleteUser) -> None:
         user = UserScramCredentialDeletion(change.user, ScramMechanism.SCRAM_SHA_512)
         self._wait_all(self._client.alter_user_scram_credentials([user]))
-
-    @apply.register
-    def _(self, change: DeleteAcl) -> None:
-        self._wait_all(self._client.delete_acls([exactly(change.acl)]))
 
     def _wait_all(self, futures: Mapping[Any, Any]) -> None:
         for future in futures.values():

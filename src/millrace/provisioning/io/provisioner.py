@@ -35,12 +35,11 @@ def _bring_about(wanted: Wanted, admin: Admin, done: list[str]) -> bool:
     """False after a conflict: then the world is looked at anew."""
     names = (topic.name for topic in wanted.topics)
     actual = admin.observe(names, with_users=bool(wanted.users))
-    for change in plan_changes(wanted, actual):
-        try:
-            admin.apply(change)
-        except KafkaException as error:
-            if is_conflict(error):
-                return False
-            raise
-        done.append(str(change))
+    try:
+        # Also those before one that fails.
+        done.extend(str(change) for change in admin.apply_all(plan_changes(wanted, actual)))
+    except KafkaException as error:
+        if is_conflict(error):
+            return False
+        raise
     return True

@@ -31,8 +31,7 @@ def retire(layout: Layout, change: SiteChange, say: Say) -> None:
         return
     _await_jobs(layout, change.site.name, say)
     admin = admin_of(layout, change.site)
-    for one in plan_removal(admin.observe(())):
-        admin.apply(one)
+    for one in admin.apply_all(plan_removal(admin.observe(()))):
         say(str(one))
     bundle_file(layout, change.site.name).unlink(missing_ok=True)
     forget_users(layout, change.site.name)
