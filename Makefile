@@ -5,7 +5,7 @@ MILLRACE = .venv/bin/millrace
 PYTEST = .venv/bin/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help install pin-jars up down status reset check release dev lint test unit spark airflow integration e2e browser terraform containers machine bench bench-full faults fuzz newest-spark test-all beside-integration
+.PHONY: help install pin-jars up down status reset check release dev lint test unit spark airflow airflow-newest airflow-oldest integration e2e browser terraform containers machine bench bench-full faults fuzz newest-spark test-all beside-integration
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -44,23 +44,29 @@ lint: dev ## Lint, format, types and the rings
 	PYTHONPATH=plugins .venv/bin/lint-imports
 	.venv/bin/hadolint infra/docker/Dockerfile
 
+# FULL=--full: with the tests that are marked `long`, and every cell of every matrix.
 unit: dev ## Tests that need nothing but Python
-	$(PYTEST) tests/unit
+	$(PYTEST) tests/unit $(FULL)
 
 spark: dev ## Tests on a local Spark session
-	.venv-lake/bin/python -m pytest tests/spark
+	.venv-lake/bin/python -m pytest tests/spark $(FULL)
 
 airflow: dev ## Tests of DAGs, operators and triggers, on the newest Airflow and on the oldest
 	@$(INSTALL) --dev --airflow-3.0
-	$(PYTEST) tests/airflow
-	.venv-airflow-3.0/bin/python -m pytest tests/airflow
+	@$(MAKE) --no-print-directory -j2 --output-sync=target airflow-newest airflow-oldest
+
+airflow-newest:
+	$(PYTEST) tests/airflow $(FULL)
+
+airflow-oldest:
+	.venv-airflow-3.0/bin/python -m pytest tests/airflow $(FULL)
 
 integration: dev ## Tests on a real broker and real jobs
 	@$(INSTALL) --dev --registry
-	$(PYTEST) tests/integration --durations=25
+	$(PYTEST) tests/integration $(FULL)
 
 e2e: dev ## The whole product, through its own doors
-	$(PYTEST) tests/e2e --durations=25
+	$(PYTEST) tests/e2e $(FULL)
 
 browser: ## What an operator does, in a real chromium (PICTURES=docs/guide/images: take pictures)
 	@$(INSTALL) --dev --browser
@@ -93,16 +99,16 @@ fuzz: dev ## Tests with generated inputs, new ones for as long as you like (MINU
 newest-spark: dev ## tests/spark with the newest patches of Spark and Delta that can be had, in a copy
 	@tests/newest_spark.sh
 
-test-all: test ## All of it, with every cell of every matrix and the newest Spark; takes hours
-	$(PYTEST) tests/integration tests/e2e --full
+test-all: ## All of it, with every cell of every matrix and the newest Spark; takes hours
+	@$(MAKE) --no-print-directory test FULL=--full
 	@tests/newest_spark.sh
 
-test: dev ## All of it; installs and starts what it needs
+test: dev ## All of it but the longest; installs and starts what it needs, the quickest first
 	@$(MAKE) --no-print-directory -j2 --output-sync=target lint unit
+	@$(MAKE) --no-print-directory airflow
 	@$(MAKE) --no-print-directory -j2 --output-sync=target integration beside-integration
 
 # The longest tier on the one side, the others one after the other beside it.
 beside-integration:
-	@$(MAKE) --no-print-directory airflow
 	@$(MAKE) --no-print-directory spark
 	@$(MAKE) --no-print-directory e2e

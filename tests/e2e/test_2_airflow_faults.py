@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from typing import Any
 
 import psutil
 import pytest
@@ -26,7 +27,8 @@ WORKERS = ("workers",)
 TARGETS = [*((name,) for name in AIRFLOW), WORKERS, ("postgres",), AIRFLOW]
 KILLED, RESTARTED = "killed as a stop is asked", "restarted while a job stops"
 CELLS = [(targets, way) for targets in TARGETS for way in (KILLED, RESTARTED)]
-QUICK = [(("airflow-triggerer",), KILLED), (("postgres",), KILLED), (AIRFLOW, KILLED)]
+# All of Airflow at once is the worst of them, and leaves Postgres alone.
+ALWAYS = [(("postgres",), KILLED), (AIRFLOW, KILLED)]
 # A task that died with its worker is missed after two minutes.
 BACK_S = 240
 
@@ -125,14 +127,12 @@ def _has_ended(manager: Supervisor, target: str) -> bool:
     return info is not None and info.state in ("STOPPED", "EXITED", "FATAL")
 
 
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "targets" not in metafunc.fixturenames:
-        return
-    cells = CELLS if metafunc.config.getoption("--full") else QUICK
-    names = ["+".join(targets) + " " + way for targets, way in cells]
-    metafunc.parametrize(("targets", "way"), cells, ids=names)
+def cell(targets: tuple[str, ...], way: str) -> Any:
+    marks = () if (targets, way) in ALWAYS else (pytest.mark.long,)
+    return pytest.param(targets, way, id="+".join(targets) + " " + way, marks=marks)
 
 
+@pytest.mark.parametrize(("targets", "way"), [cell(*one) for one in CELLS])
 def test_jobs_are_as_asked_after(pair: Pair, targets: tuple[str, ...], way: str) -> None:
     stack = pair.stack
     before = pair.generations()

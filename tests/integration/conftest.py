@@ -269,9 +269,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     mark = metafunc.definition.get_closest_marker("engines")
     if mark is None or "engine_parts" not in metafunc.fixturenames:
         return
-    if mark.kwargs.get("always") or metafunc.config.getoption("--full"):
-        ids = ["own parts", "parts of Spark and Delta"]
-        metafunc.parametrize("engine_parts", [OWN_PARTS, THEIR_PARTS], ids=ids, indirect=True)
+    marks = () if mark.kwargs.get("always") else (pytest.mark.long,)
+    parts = [
+        pytest.param(OWN_PARTS, id="own parts"),
+        pytest.param(THEIR_PARTS, id="parts of Spark and Delta", marks=marks),
+    ]
+    metafunc.parametrize("engine_parts", parts, indirect=True)
 
 
 @pytest.fixture

@@ -26,12 +26,6 @@ JARS = tuple(CHECKOUT / ".jars" / name for name in ("spark", "jvm"))
 SCHEMA = Schema([Field("writer", PrimitiveType("string")), Field("number", PrimitiveType("long"))])
 
 
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """JVMs cost minutes of processor time, so the folder's turn comes with --full."""
-    places = ["bucket", "folder"] if metafunc.config.getoption("--full") else ["bucket"]
-    metafunc.parametrize("bucket", places, indirect=True)
-
-
 @pytest.fixture
 def bucket(request: pytest.FixtureRequest) -> Bucket | None:
     if request.param == "folder":
@@ -41,6 +35,9 @@ def bucket(request: pytest.FixtureRequest) -> Bucket | None:
 
 
 @pytest.mark.timeout(1800)
+@pytest.mark.parametrize(
+    "bucket", ["bucket", pytest.param("folder", marks=pytest.mark.long)], indirect=True
+)
 def test_every_acknowledged_row_is_there_once(
     bucket: Bucket | None, tmp_path: Path, full: bool
 ) -> None:
