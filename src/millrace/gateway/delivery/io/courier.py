@@ -8,12 +8,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Protocol
 
-from millrace.gateway.delivery.core.found_names import FoundNames
+from millrace.gateway.delivery.core.found_at_broker import FoundAtBroker
 from millrace.gateway.delivery.core.look_back import LookBack, TopicSight, plan_look_back
 from millrace.gateway.delivery.core.window import Progress, Window
 from millrace.gateway.delivery.io.dead_letters import MOST_BYTES, DeadLetters
 from millrace.gateway.delivery.io.progress_file import ProgressFile
-from millrace.gateway.spool.core.message_identity import Found, Headers, Identity, content_of
+from millrace.gateway.spool.core.message_identity import Found, Headers, Identity
 from millrace.gateway.spool.core.records import Record
 from millrace.gateway.spool.io.spool_files import Spool, bytes_of
 from millrace.gateway.spool.io.spool_reader import Reader
@@ -132,11 +132,7 @@ class Courier:
         # When the eldest of each stretch that was read came, by the stretch's first index and the
         # spool's clock.
         self._times: deque[tuple[int, int]] = deque()
-        # Of messages before the index of the horizon.
-        self._found = FoundNames()
-        self._horizon = self.window.base
-        # Epoch and number of each topic's last message that was compared with them.
-        self._compared: dict[bytes, tuple[int, int]] = {}
+        self._found = FoundAtBroker(self.window.base)
         self._looks_at_all = False
         # The message whose new name could not be written down, and why.
         self._nameless: Record | None = None
@@ -170,7 +166,7 @@ class Courier:
     @property
     def names_forgotten(self) -> int:
         """How many names that a look back has met there was no room for."""
-        return self._found.forgotten
+        return self._found.names_forgotten
 
     def identity(self, topic: bytes) -> Identity:
         if topic not in self._identities:
@@ -185,11 +181,13 @@ class Courier:
         while True:
             while self._waiting:
                 record = self._waiting[0]
-                if self._is_anothers(record):
-                    if not self._begin_life(record):
-                        return None
-                    continue
-                if not self._is_done(record):
+                if self._found.is_open:
+                    if self._found.is_anothers(record):
+                        if not self._begin_life(record):
+                            return None
+                        continue
+                    self._compare(record)
+                if self.window.wants(record.serial):
                     if record.serial >= self._allowed:
                         self._allow(record.serial)
                     return record
@@ -205,46 +203,27 @@ class Courier:
         self._waiting.popleft()
         self.window.hand_over(record.serial)
 
-    def _is_done(self, record: Record) -> bool:
-        if self._found:
-            self._compare(record)
-        return not self.window.wants(record.serial)
-
     def _compare(self, record: Record) -> None:
         """A message that a look back has met at the broker is not sent again."""
-        window = self.window
-        self._compared[record.draft.topic] = record.epoch, record.number
+        window, found = self.window, self._found
+        found.note(record)
         if not window.wants(record.serial):
             return
-        if self._content_there(record) is not None:
+        if found.is_there(record):
             window.hand_over(record.serial)
             window.finish(record.serial)
             self.delivered += 1
-        elif record.serial >= self._horizon:
-            self._found.clear()
-            self._compared.clear()
+        else:
+            found.end_before(record)
 
     def _with_more(self) -> set[bytes]:
-        """Topics in which the broker has later messages than those that were compared so far.
-
-        Another life of this spool may have sent messages that wait here too. A machine that came
-        back with its memory has no other sign of such a life.
-        """
-        return self._found.beyond(self._compared) if self.window.next < self._horizon else set()
+        return self._found.with_more(self.window.next)
 
     def _another_has_sent(self, with_more: set[bytes]) -> bool:
         """Whether a topic has later messages than this life can have sent."""
-        return not self.window.may_have_sent and not with_more.isdisjoint(self._compared)
-
-    def _content_there(self, record: Record) -> int | None:
-        """Of the message that the broker has under the name of this one; None: it has none."""
-        return self._found.content(record.draft.topic, record.epoch, record.number)
+        return not self.window.may_have_sent and self._found.has_begun_with(with_more)
 
     # Names that were given to other messages.
-
-    def _is_anothers(self, record: Record) -> bool:
-        there = self._content_there(record) if self._found else None
-        return there is not None and there != content_of(record.draft.key, record.draft.value)
 
     def _begin_life(self, record: Record) -> bool:
         """False: its new name cannot be written down, and it waits."""
@@ -336,30 +315,26 @@ class Courier:
         False: what was looked through does not do. Another life has sent what waits here, of which
         this one knew nothing; it is written down that more is to be looked for.
         """
-        count = self._find(topic, messages)
+        name = topic.encode()
+        count = self._found.meet(name, self.identity(name), messages)
+        self._found.end_look(self.spool.next_index)
+        if self._has_numbers_never_given(name):
+            self.spool.begin_life()
         if count and not self._looks_at_all:
             self.window.doubt(self.spool.next_index)
             self._write()
         self.window.end_look(topic)
         return self._looks_at_all or not self.window.may_have_sent
 
-    def _find(self, topic: str, messages: Iterable[Found]) -> int:
-        name, count = topic.encode(), 0
-        identity = self.identity(name)
-        for headers, content in messages:
-            found = identity.found_in(headers)
-            if found:
-                count += 1
-                self._found.add(name, *found, content)
-        self._horizon = self.spool.next_index
-        if self._found.highest(name, self.spool.epoch) >= self.spool.next_number(name):
-            log.error(
-                "%s: the broker has numbers of topic %s that this spool has never given: it was"
-                " put back to an older state; what comes from now on has other names",
-                *(self.name, topic),
-            )
-            self.spool.begin_life()
-        return count
+    def _has_numbers_never_given(self, topic: bytes) -> bool:
+        if self._found.highest(topic, self.spool.epoch) < self.spool.next_number(topic):
+            return False
+        log.error(
+            "%s: the broker has numbers of topic %s that this spool has never given: it was"
+            " put back to an older state; what comes from now on has other names",
+            *(self.name, topic.decode()),
+        )
+        return True
 
     # What is written down.
 
