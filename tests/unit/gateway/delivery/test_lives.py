@@ -40,6 +40,8 @@ def words(text: str, count: int) -> list[bytes]:
 class Site:
     """A spool and a courier of it, and a broker that is a list."""
 
+    topics = 1
+
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.broker: list[tuple[Headers, bytes]] = []
@@ -58,12 +60,16 @@ class Site:
     def connect(self) -> None:
         self.courier.rewind()
         end = len(self.broker)
-        plan = self.courier.begin("t", TopicSight("id", {0: 0}, {0: end}))
+        plan = self.courier.begin("t", TopicSight(f"id-{self.topics}", {0: 0}, {0: end}))
         self.ends["t", 0] = end
         there = self.broker[plan.begins[0] : plan.ends[0]] if plan.ends else []
         found = ((one, content_of(None, value)) for one, value in there)
         if not self.courier.find("t", found):
             self.connect()
+
+    def make_topic_anew(self) -> None:
+        self.topics += 1
+        self.broker = []
 
     def keep(self, text: str, count: int) -> None:
         self.spool.keep(drafts(text, count))
@@ -76,6 +82,12 @@ class Site:
             self.ends["t", 0] = len(self.broker)
             most -= 1
         self.courier.save()
+
+    def send_unanswered(self) -> None:
+        record = self.courier.next()
+        assert record
+        self.broker.append((self.courier.headers(record), record.draft.value))
+        self.courier.hand_over(record)
 
     def stop(self) -> None:
         self.courier.close()
@@ -160,10 +172,8 @@ def test_what_waited_in_a_backup_and_was_delivered_since_is_not_sent_again(site,
 def test_names_that_cannot_be_written_hold_their_messages_up_until_they_can_be(site, tmp_path):
     """As on a full disk."""
     site.keep("mine", 3)
-    record = site.courier.next()
-    assert record
-    site.broker.append((site.courier.headers(record), b"another's"))
-    site.courier.hand_over(record)
+    site.send_unanswered()
+    site.broker[0] = (site.broker[0][0], b"another's")
     in_its_place = tmp_path / "lines" / "spool" / "renamed.json"
     in_its_place.mkdir()
     site.connect()
@@ -274,6 +284,52 @@ def test_what_a_glance_finds_is_not_forgotten_when_that_link_breaks(site, tmp_pa
     site.connect()
     site.deliver()
     assert site.values == words("waits", 5)
+
+
+def test_a_name_that_was_met_unnoticed_is_not_given_in_a_topic_made_anew(site, tmp_path):
+    """The machine that came back had sent something itself, and has more messages than the other:
+    that these are another's shows when they are compared."""
+    site.keep("old", 2)
+    site.send_unanswered()
+    site.back_up_machine(tmp_path)
+    site.keep("life", 2)
+    site.connect()
+    site.deliver()
+    site.stop()
+    site.restore_machine(tmp_path, connects=False)
+    site.keep("new", 4)
+    site.connect()
+    names_of_another = site.identities[2:]
+    site.make_topic_anew()
+    site.connect()
+    site.deliver()
+    assert site.values == [*words("old", 2), *words("new", 4)]
+    assert not set(site.identities) & set(names_of_another)
+
+
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_a_name_that_was_seen_to_be_anothers_is_not_given_in_a_topic_made_anew(
+    site, tmp_path, is_killed
+):
+    """A machine came back with its memory. The topic, which alone shows another life, is deleted
+    before the first message is compared with it in its turn."""
+    site.keep("old", 2)
+    site.back_up_machine(tmp_path)
+    site.keep("life", 3)
+    site.deliver()
+    site.stop()
+    site.restore_machine(tmp_path, connects=False)
+    site.keep("new", 2)
+    site.connect()
+    names_of_another = site.identities[2:]
+    if is_killed:
+        site.kill()
+        site.open()
+    site.make_topic_anew()
+    site.connect()
+    site.deliver()
+    assert site.values == [*words("old", 2), *words("new", 2)]
+    assert not set(site.identities) & set(names_of_another)
 
 
 def test_what_was_sent_beyond_what_a_restored_machine_allowed_is_found_on_every_link(

@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 from typing import Protocol
 
 from millrace.gateway.delivery.core.found_at_broker import FoundAtBroker
-from millrace.gateway.delivery.core.look_back import LookBack, TopicSight, plan_look_back
+from millrace.gateway.delivery.core.look_back import History, LookBack, TopicSight, plan_look_back
 from millrace.gateway.delivery.core.window import Progress, Window
 from millrace.gateway.delivery.io.dead_letters import MOST_BYTES, DeadLetters
 from millrace.gateway.delivery.io.progress_file import ProgressFile
@@ -44,7 +45,6 @@ class Source(Protocol):
     def trim(self, base: int) -> None: ...
     def next_number(self, topic: bytes, /) -> int: ...
     def begin_life(self, record: Record | None = None) -> None: ...
-    def named(self, records: Iterable[Record]) -> list[Record]: ...
 
 
 class Pages(Protocol):
@@ -225,6 +225,18 @@ class Courier:
 
     # Names that were given to other messages.
 
+    def _rename_from_the_first_of_another(self) -> None:
+        """Not when the message's turn comes: a topic that is deleted until then takes the only sign
+        of the other life along."""
+        if not self._found.is_open:
+            return
+        position = self.reader.position
+        waiting = chain(self._waiting, chain.from_iterable(iter(self.reader.read, [])))
+        record = next(filter(self._found.is_anothers, waiting), None)
+        self.reader.seek(position)
+        if record:
+            self._begin_life(record)
+
     def _begin_life(self, record: Record) -> bool:
         """False: its new name cannot be written down, and it waits."""
         try:
@@ -239,7 +251,10 @@ class Courier:
             " under other names",
             *(self.name, record.serial),
         )
-        self._waiting = deque(self.spool.named(self._waiting))
+        if self._waiting:
+            # They are read again, with their new names.
+            self.reader.seek(self._waiting[0].serial)
+            self._waiting.clear()
         return True
 
     def _wait_with(self, record: Record, obstacle: str) -> None:
@@ -305,6 +320,9 @@ class Courier:
             another_may_have=window.another_may_have_sent,
         )
         self.window.begin(topic, sight.id, plan.safe)
+        if plan.history is not History.SAME:
+            # What was met in the former topic is nowhere else.
+            self._rename_from_the_first_of_another()
         self._found.forget(topic.encode())
         self._write()
         return plan
@@ -318,9 +336,13 @@ class Courier:
         name = topic.encode()
         count = self._found.meet(name, self.identity(name), messages)
         self._found.end_look(self.spool.next_index)
-        if self._has_numbers_never_given(name):
+        is_unexpected = count > 0 and not self._looks_at_all
+        is_ahead = self._has_numbers_never_given(name)
+        if is_ahead:
             self.spool.begin_life()
-        if count and not self._looks_at_all:
+        if is_ahead or is_unexpected:
+            self._rename_from_the_first_of_another()
+        if is_unexpected:
             self.window.doubt(self.spool.next_index)
             self._write()
         self.window.end_look(topic)
