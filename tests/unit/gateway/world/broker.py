@@ -37,7 +37,8 @@ class Chance(Random):
 class Topic:
     """One incarnation: its partitions are logs."""
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, name: str, number: int) -> None:
+        self.name = name
         self.id = f"id-{number}"
         self.logs: list[list[Entry]] = [[] for _ in range(PARTITIONS)]
         # All that was ever in it, whatever it has forgotten since.
@@ -50,6 +51,11 @@ class Topic:
         self.ever[part].append(entry)
         return len(log) - 1
 
+    def values_of(self, producer: str) -> set[bytes]:
+        """All that it ever had of a producer."""
+        entries = (entry for log in self.ever for entry in log if entry[0])
+        return {value for headers, _, value in entries if headers[1][1] == producer.encode()}
+
 
 class Broker:
     def __init__(self, chance: Chance) -> None:
@@ -61,7 +67,7 @@ class Broker:
             self.make_anew(name)
 
     def make_anew(self, name: str) -> None:
-        self.topics[name] = Topic(len(self.incarnations))
+        self.topics[name] = Topic(name, len(self.incarnations))
         self.incarnations.append(self.topics[name])
 
     def forget(self, name: str) -> None:

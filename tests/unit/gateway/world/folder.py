@@ -38,6 +38,9 @@ class Folder:
     # All that was ever kept in it, or in what it is a copy of; and what is sent under a new name.
     had: set[bytes] = field(default_factory=set)
     named_anew: set[bytes] = field(default_factory=set)
+    # Topics with which nothing was compared since it came back with its machine's memory, and what
+    # it had until then: what comes later may get names that another life has given.
+    uncompared: dict[str, frozenset[bytes]] = field(default_factory=dict)
     is_new: bool = True
 
     def copy(self, inode: int) -> Folder:
@@ -48,6 +51,7 @@ class Folder:
             letters=set(self.letters),
             had=set(self.had),
             named_anew=set(self.named_anew),
+            uncompared=dict(self.uncompared),
         )
 
 

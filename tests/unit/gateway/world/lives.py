@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from millrace.gateway.delivery.core import look_back
 from millrace.gateway.delivery.io import courier
-from tests.unit.gateway.world.broker import TOPICS, Broker, Chance
+from tests.unit.gateway.world.broker import TOPICS, Broker, Chance, Topic
 from tests.unit.gateway.world.folder import Folder, Machine
 from tests.unit.gateway.world.process import INPUTS, Process, Truth
 
@@ -148,7 +148,13 @@ class Life:
             # Nothing is on its way: what is not known to be done is the next incarnation's.
             left = set[bytes]().union(*(one.left(name.encode()) for one in self.processes))
             self.owed.append((len(self.broker.incarnations), left))
+        self._lose_sight_of(self.broker.topics[name])
         self.broker.make_anew(name)
+
+    def _lose_sight_of(self, topic: Topic) -> None:
+        for one in self.processes:
+            for sender in one.couriers:
+                sender.lose_sight_of(topic)
 
     def forget(self) -> None:
         self.broker.forget(TOPICS[self.chance.below(2)])
@@ -205,7 +211,13 @@ class Life:
             one.machine = self._machine()
         elif way == 2 and backup.memories and one.machine.boot == backup.boot:
             one.machine.memories = {n: bytearray(m) for n, m in backup.memories.items()}
+            for folder in folders.values():
+                had = dict.fromkeys(TOPICS, frozenset(folder.had))
+                folder.uncompared = had | folder.uncompared
         self._go_on_in(folders)
+        for topic in self.broker.incarnations:
+            if topic is not self.broker.topics[topic.name]:
+                self._lose_sight_of(topic)
         if way in (0, 3):
             for name, spool in one.spools.items():
                 assert spool.life.missing in (0, before[name] - spool.next_index)

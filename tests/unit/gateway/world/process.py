@@ -16,7 +16,16 @@ from millrace.gateway.spool.core.ledger import Entry, Unkept
 from millrace.gateway.spool.core.message_identity import Found
 from millrace.gateway.spool.core.records import Draft
 from millrace.kafka.io.client_errors import SiteError
-from tests.unit.gateway.world.broker import TOO_LARGE, TOPICS, Broker, Chance, Link, Request, arrive
+from tests.unit.gateway.world.broker import (
+    TOO_LARGE,
+    TOPICS,
+    Broker,
+    Chance,
+    Link,
+    Request,
+    Topic,
+    arrive,
+)
 from tests.unit.gateway.world.folder import Folder, Letters, Machine, Pages, Spool, Store
 
 BUSY, IDLE = INPUTS = ("busy", "idle")
@@ -37,6 +46,8 @@ class Truth:
         # What may be missing at the broker: it was dropped, or is gone with a newer folder.
         self.dropped: set[bytes] = set()
         self.letters: set[bytes] = set()
+        # What was gone with its topic before a machine that came back with its memory saw it.
+        self.unseen: set[bytes] = set()
         # What some device was told is safe.
         self.answered: set[bytes] = set()
         # How many messages were read back for an input for which nothing waits.
@@ -45,12 +56,28 @@ class Truth:
 
 class Counting(Courier):
     truth: Truth
+    folder: Folder
+    looked: set[str]
 
     def find(self, topic: str, messages: Iterable[Found]) -> bool:
         if self.window.base == self.spool.next_index:
             messages = list(messages)
             self.truth.in_vain += len(messages)
+        self.looked.add(topic)
         return super().find(topic, messages)
+
+    def lose_sight_of(self, topic: Topic) -> None:
+        """Nothing tells any more what another life has sent to it."""
+        had = self.folder.uncompared.get(topic.name)
+        if had is not None and topic.name not in self.looked:
+            sent = topic.values_of(f"plant-m/{self.name}/{topic.name}")
+            self.truth.unseen |= sent - had
+
+    def note_compared(self) -> None:
+        """From here on a kill takes nothing along of what it has met."""
+        if self.folder.renamed or not self._found.is_open:
+            for topic in self.looked:
+                self.folder.uncompared.pop(topic, None)
 
 
 class Process:
@@ -85,11 +112,11 @@ class Process:
             self.couriers, self._topics, self.patience_s, lambda: machine.now_s, lambda: False
         )
 
-    def _courier(self, name: str) -> Courier:
+    def _courier(self, name: str) -> Counting:
         spool, store = self.spools[name], Store(self.folders[name])
         pages = Pages(spool, store.read().within(spool.next_index).base)
         made = Counting("plant-m", name, spool, pages, store, self.letters[name])
-        made.truth = self.truth
+        made.truth, made.folder, made.looked = self.truth, self.folders[name], set()
         return made
 
     # What comes in.
@@ -171,6 +198,7 @@ class Process:
             for courier in self.couriers:
                 courier.save()
         for courier in self.couriers:
+            courier.note_compared()
             waiting = len(self.folders[courier.name].records)
             assert courier.window.remembered <= 2 * (50 + waiting)
 
