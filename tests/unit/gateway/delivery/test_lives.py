@@ -363,6 +363,29 @@ def test_a_backup_whose_progress_is_newer_than_its_spool_holds_nothing_up(site, 
     assert site.values == [*words("old", 3), *words("life", 100), *words("new", 50)]
 
 
+def test_a_backup_whose_progress_is_newer_than_its_new_names_gives_no_name_twice(site, tmp_path):
+    """Offsets that are behind another's message were safe only under the new names."""
+    site.keep("old", 1)
+    site.send_unanswered()
+    site.back_up_machine(tmp_path)
+    site.keep("life", 1)
+    site.connect()
+    site.deliver()
+    site.stop()
+    site.restore_machine(tmp_path, connects=False)
+    site.keep("new", 1)
+    site.back_up(tmp_path / "while it runs")
+    site.connect()
+    assert site.courier.next()
+    site.courier.save()
+    shutil.copy(site.folder / "progress", tmp_path / "while it runs" / "progress")
+    site.stop()
+    site.restore(tmp_path / "while it runs")
+    site.deliver()
+    assert site.values == [*words("old", 1), *words("life", 1), *words("new", 1)]
+    assert len(set(site.identities)) == 3
+
+
 @pytest.mark.parametrize("in_place", [True, False])
 def test_how_much_a_restored_folder_lacks_is_known(site, tmp_path, caplog, in_place):
     site.keep("old", 3)

@@ -114,6 +114,10 @@ class Spool:
         return self._ledger.epoch
 
     @property
+    def renamed_in(self) -> int:
+        return self.life.renamed_in
+
+    @property
     def may_be_a_copy(self) -> bool:
         return self.life.is_another
 

@@ -27,6 +27,8 @@ class Progress(Frozen):
     offsets: dict[str, dict[int, int]] = Field(default_factory=dict)
     # The topics' ids: under another id the same name is another topic.
     ids: dict[str, str] = Field(default_factory=dict)
+    # The epoch in which messages were named anew last: offsets are safe for those names alone.
+    renamed_in: int = 0
 
     def within(self, end: int) -> Progress:
         """Of a spool that ends there. One that is put back may end before what was done: what comes
@@ -34,9 +36,14 @@ class Progress(Frozen):
         ends = {name: min(getattr(self, name), end) for name in ("base", "reach", "copied")}
         return self.model_copy(update=ends)
 
-    def as_of_a_copy(self, end: int) -> Progress:
-        """Of a spool that ends there."""
-        return self.model_copy(update={"reach": end, "copied": end})
+    def as_of_a_copy(self, end: int, renamed_in: int) -> Progress:
+        """Of a spool that ends there, and whose messages were named anew last in that epoch. Where
+        this is newer, they were copied while they were in use, and offsets say nothing of the names
+        that the messages have here."""
+        kept = self
+        if renamed_in < self.renamed_in:
+            kept = kept.model_copy(update={"offsets": {}, "ids": {}})
+        return kept.model_copy(update={"reach": end, "copied": end})
 
 
 class Window:

@@ -35,6 +35,8 @@ class Source(Protocol):
     @property
     def epoch(self) -> int: ...
     @property
+    def renamed_in(self) -> int: ...
+    @property
     def may_be_a_copy(self) -> bool: ...
     def has_newer_progress(self, turn: int) -> bool: ...
     def note_progress(self, turn: int) -> None: ...
@@ -117,7 +119,7 @@ class Courier:
         kept = last.within(spool.next_index)
         is_copy = spool.may_be_a_copy or spool.has_newer_progress(store.turn)
         if is_copy:
-            kept = kept.as_of_a_copy(spool.next_index)
+            kept = kept.as_of_a_copy(spool.next_index, spool.renamed_in)
         if is_copy or kept.base < last.base:
             # A process that ends before its first link leaves no other sign of it: the next one
             # would take what this one keeps for done.
@@ -379,7 +381,8 @@ class Courier:
     def _write(self) -> None:
         self._quiet_saves = 0
         held = {topic.decode() for topic in self._with_more()}
-        self._store.write(self.window.progress(self._allowed, held))
+        progress = self.window.progress(self._allowed, held)
+        self._store.write(progress.model_copy(update={"renamed_in": self.spool.renamed_in}))
         self.spool.note_progress(self._store.turn)
 
     def _oldest_s(self) -> int | None:

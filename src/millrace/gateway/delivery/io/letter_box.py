@@ -37,6 +37,7 @@ class LetterBox:
         self.damaged_bytes = 0
         self._find_lines()
         self.may_be_a_copy = False
+        self.renamed_in = 0
         self.first_index = 0
         self.next_index = len(self._lines)
         self.oldest_s: int | None = None

@@ -58,6 +58,11 @@ class Life:
         """By a clock that nobody sets."""
         return self._clock.since_boot_s() + self._offset_s
 
+    @property
+    def renamed_in(self) -> int:
+        """The epoch in which messages were named anew last; 0: none ever was."""
+        return self._renamed.newest
+
     def stamp(self) -> None:
         """What is kept from here on comes now."""
         self._ledger.time_ms, self._ledger.clock_s = self._clock.wall_ms(), self.now_s()

@@ -26,6 +26,11 @@ class Renamed:
     def __bool__(self) -> bool:
         return bool(self._epochs)
 
+    @property
+    def newest(self) -> int:
+        """The epoch of the last that were named anew; 0: none ever was."""
+        return max((epoch for _, epoch in self._epochs.values()), default=0)
+
     def add(self, first: Record, epoch: int) -> None:
         self._epochs = {**self._epochs, first.epoch: (first.serial, epoch)}
         self._keep(self._epochs)

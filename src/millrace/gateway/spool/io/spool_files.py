@@ -60,6 +60,11 @@ class Spool:
         return self._ledger.epoch
 
     @property
+    def renamed_in(self) -> int:
+        """The epoch in which messages were named anew last; 0: none ever was."""
+        return self.life.renamed_in
+
+    @property
     def may_be_a_copy(self) -> bool:
         """Whether this machine has not seen it before, in this place and as far as this."""
         return self.life.is_another
