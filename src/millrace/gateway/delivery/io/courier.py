@@ -7,11 +7,11 @@ from collections import deque
 from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
-from typing import Protocol
 
 from millrace.gateway.delivery.core.found_at_broker import FoundAtBroker
 from millrace.gateway.delivery.core.look_back import History, LookBack, TopicSight, plan_look_back
-from millrace.gateway.delivery.core.window import Progress, Window
+from millrace.gateway.delivery.core.window import Window
+from millrace.gateway.delivery.io.courier_parts import Letters, Pages, Source, Store
 from millrace.gateway.delivery.io.dead_letters import MOST_BYTES, DeadLetters
 from millrace.gateway.delivery.io.progress_file import ProgressFile
 from millrace.gateway.spool.core.message_identity import Found, Headers, Identity
@@ -25,68 +25,6 @@ ALLOWED_AHEAD = 100_000
 # Positions of an input that sends nothing are written down with every so many saves.
 _FOLLOW_EVERY = 25
 _LETTERS_BYTES = 1 << 20
-
-
-class Source(Protocol):
-    """Messages that are safe, and may go when they are done."""
-
-    oldest_s: int | None
-
-    @property
-    def epoch(self) -> int: ...
-    @property
-    def renamed_in(self) -> int: ...
-    @property
-    def may_be_a_copy(self) -> bool: ...
-    def has_newer_progress(self, turn: int) -> bool: ...
-    def note_progress(self, turn: int) -> None: ...
-    @property
-    def first_index(self) -> int: ...
-    @property
-    def next_index(self) -> int: ...
-    def trim(self, base: int) -> None: ...
-    def next_number(self, topic: bytes, /) -> int: ...
-    def begin_life(self, record: Record | None = None) -> None: ...
-
-
-class Pages(Protocol):
-    """A source's messages in their order."""
-
-    damaged_bytes: int
-
-    @property
-    def position(self) -> int: ...
-    def read(self) -> list[Record]: ...
-    def seek(self, index: int) -> None: ...
-    def close(self) -> None: ...
-
-
-class Store(Protocol):
-    """Where it is kept how far a source is delivered."""
-
-    @property
-    def turn(self) -> int:
-        """How often that was written."""
-        ...
-
-    def read(self) -> Progress: ...
-    def write(self, progress: Progress) -> None: ...
-    def close(self) -> None: ...
-
-
-class Letters(Protocol):
-    """Where messages go that no broker takes."""
-
-    @property
-    def count(self) -> int: ...
-    @property
-    def obstacle(self) -> str:
-        """Why none can be written; empty: they can."""
-        ...
-
-    def write(self, letters: list[tuple[Record, str]]) -> bool: ...
-    def are_written(self, record: Record) -> bool: ...
-    def give_back(self, base: int) -> None: ...
 
 
 def courier_of(
