@@ -90,6 +90,7 @@ def test_what_was_found_in_a_topic_means_nothing_in_the_one_made_anew(tmp_path):
     found = (courier.headers(record), content_of(record.draft.key, record.draft.value))
     courier.find("t", [found])
     courier.rewind()
+    assert courier.next() == record, "this link has not looked at the topic"
     plan = courier.begin("t", TopicSight("new", {0: 0}, {0: 0}))
     assert plan.history is History.ANEW
     assert deliver(courier) == [0]

@@ -54,7 +54,7 @@ def test_it_ends_with_the_first_message_that_was_not_there_at_the_look():
 def test_where_nothing_was_met_nothing_is_compared():
     assert not met({}, horizon=3).is_open
     found = met({1: b"mine"}, horizon=3)
-    found.forget(b"t")
+    found.begin_look(b"t")
     assert not found.is_open
 
 

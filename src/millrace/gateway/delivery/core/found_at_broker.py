@@ -20,6 +20,8 @@ class FoundAtBroker:
         self._horizon = horizon
         # Epoch and number of each topic's last message that was compared.
         self._passed: dict[bytes, tuple[int, int]] = {}
+        # Topics that were looked at since the link began.
+        self._looked_at: set[bytes] = set()
         # False: nothing was met, or all is compared. An attribute, as it is asked for each message.
         self.is_open = False
 
@@ -29,6 +31,16 @@ class FoundAtBroker:
         return self._names.forgotten
 
     # What a look back meets.
+
+    def begin_link(self) -> None:
+        """Topics may have been made anew; what was met in them still tells whose a name is."""
+        self._looked_at.clear()
+
+    def begin_look(self, topic: bytes) -> None:
+        """What was met in it before is forgotten."""
+        self._names.forget(topic)
+        self._looked_at.add(topic)
+        self.is_open = bool(self._names)
 
     def meet(self, topic: bytes, identity: Identity, messages: Iterable[Found]) -> int:
         """How many of them have the identity of the spool's own."""
@@ -48,11 +60,6 @@ class FoundAtBroker:
         """0: none was met."""
         return self._names.highest(topic, epoch)
 
-    def forget(self, topic: bytes) -> None:
-        """It is looked at anew."""
-        self._names.forget(topic)
-        self.is_open = bool(self._names)
-
     # What waits.
 
     def is_anothers(self, record: Record) -> bool:
@@ -63,6 +70,10 @@ class FoundAtBroker:
     def is_there(self, record: Record) -> bool:
         """Whether the broker has a message under the name of this one."""
         return self._content_there(record) is not None
+
+    def was_looked_for(self, record: Record) -> bool:
+        """Whether its topic was looked at since the link began."""
+        return record.draft.topic in self._looked_at
 
     def note(self, record: Record) -> None:
         """It is compared."""

@@ -144,8 +144,11 @@ class Courier:
         self.window.hand_over(record.serial)
 
     def _compare(self, record: Record) -> None:
-        """A message that a look back has met at the broker is not sent again."""
+        """A message that a look back has met at the broker is not sent again. Nothing is known of a
+        message whose topic was not looked at yet."""
         window, found = self.window, self._found
+        if not found.was_looked_for(record):
+            return
         found.note(record)
         if not window.wants(record.serial):
             return
@@ -242,6 +245,7 @@ class Courier:
     def rewind(self) -> None:
         self.window.rewind()
         self.reader.seek(self.window.base)
+        self._found.begin_link()
         self._waiting.clear()
         self._times.clear()
         self._nameless, self._unwritable = None, ""
@@ -263,7 +267,7 @@ class Courier:
         if plan.history is not History.SAME:
             # What was met in the former topic is nowhere else.
             self._rename_from_the_first_of_another()
-        self._found.forget(topic.encode())
+        self._found.begin_look(topic.encode())
         self._write()
         return plan
 
