@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from benchmarks.stands.arena import CHECKOUT, Arena
 from benchmarks.stands.measure import CommitWatch
 from benchmarks.throughput import CONTROL, LAKE, running, until
-from millrace.jobs.core.spec import plan_ingest
+from millrace.ingest.core.ingest_plan import plan_ingest
 from millrace.jobs.io.mailbox import Mailbox
 from millrace.lake.io.tables import ensure_bronze
 from millrace.pipelines.io.refining import load_refine

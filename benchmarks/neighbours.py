@@ -28,7 +28,7 @@ from benchmarks.faults.stands.tally import Count
 from benchmarks.faults.stands.verified import verify
 from benchmarks.stands.measure import CommitWatch
 from benchmarks.stands.messages import message
-from millrace.jobs.core.spec import plan_ingest
+from millrace.ingest.core.ingest_plan import plan_ingest
 from millrace.lake.core.columns import Column
 from millrace.lake.core.refine import RefineSpec
 from millrace.lake.io.tables import ensure_bronze

@@ -18,7 +18,7 @@ import psutil
 
 from benchmarks.stands.arena import CHECKOUT, PARTITIONS, Arena
 from benchmarks.stands.measure import CommitWatch, Meter, Result, summarise
-from millrace.jobs.core.spec import plan_ingest
+from millrace.ingest.core.ingest_plan import plan_ingest
 from millrace.jobs.io.mailbox import Mailbox
 from millrace.kafka.core.kafka_client import java_settings
 from millrace.lake.io.tables import ensure_bronze

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame
 
+from millrace.ingest.core.ingest_spec import IngestSpec
 from millrace.ingest.io.checkpoint import Checkpoint
 from millrace.ingest.io.duplicate_files import TwinFiles, TwinMemory
-from millrace.jobs.core.spec import JobSpec
 from millrace.jobs.io.generations import claim
 from millrace.lake.core.refine import RefineSpec
 from millrace.storage.io.objects import FolderObjects
@@ -28,9 +28,9 @@ from spark_jobs.refine.refine_rows import quarantine_rows, refine, silver_rows
 from spark_jobs.refine.refined_tables import ensure_refined_tables
 
 
-def run(job: JobSpec) -> None:
+def run(job: IngestSpec) -> None:
     spec = job.refine or RefineSpec(format="json", columns=())
-    spark = build_session(job.pipeline, job.engine)
+    spark = build_session(job.id, job.engine)
     ensure_refined_tables(spark, job.tables, spec)
     claim(job.generations_dir, job.generation)
     site = job.inputs[0]
@@ -38,7 +38,7 @@ def run(job: JobSpec) -> None:
     fence = Fence(job.generations_dir, job.generation)
     memory = TwinMemory(TwinFiles(FolderObjects(Path(site.checkpoint))))
     checkpoint = Checkpoint(site.checkpoint)
-    topics = SiteTopics(site, checkpoint, partial(Broker, site, f"millrace-{job.pipeline}-begin"))
+    topics = SiteTopics(site, checkpoint, partial(Broker, site, f"millrace-{job.id}-begin"))
     sink = BatchSink(site.site, topics, job.tables, None, checkpoint, fence, memory)
     topics.bring(SiteTables(spark, job, site, sink))
     first = read_site(spark, job, site, "earliest").writeStream.foreachBatch(sink)
@@ -58,4 +58,4 @@ def run(job: JobSpec) -> None:
 
 
 if __name__ == "__main__":
-    run(JobSpec.model_validate_json(Path(sys.argv[1]).read_text()))
+    run(IngestSpec.model_validate_json(Path(sys.argv[1]).read_text()))

@@ -8,7 +8,7 @@ from typing import Any
 from airflow.sdk import DAG, Asset, AssetWatcher, Param
 
 from millrace.deployments import text as docs
-from millrace.jobs.io.deployment import known_pipelines
+from millrace.ingest.io.deployment import known_pipelines
 from millrace.maintenance.core.maintenance_plan import EXPIRE
 from millrace.pipelines.core.spec import PipelineSpec
 from millrace.settings.core.layout import Layout

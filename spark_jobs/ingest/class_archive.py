@@ -16,7 +16,7 @@ from pathlib import Path
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
-from millrace.jobs.core.spec import SiteInput
+from millrace.ingest.core.ingest_spec import SiteInput
 from millrace.lake.core.columns import Column
 from millrace.lake.core.refine import RefineSpec
 from millrace.settings.core.engine import EngineSpec, Tables, class_archive

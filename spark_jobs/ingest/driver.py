@@ -14,12 +14,12 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 from millrace.base.errors import MillraceError, TransientError
+from millrace.ingest.core.ingest_spec import IngestSpec, SiteInput
 from millrace.ingest.core.sharing import Crowd
 from millrace.ingest.core.standing import end_of_all
 from millrace.ingest.io.checkpoint import Checkpoint
 from millrace.ingest.io.duplicate_files import TwinFiles, TwinMemory
 from millrace.jobs.core.heartbeat import Phase
-from millrace.jobs.core.spec import JobSpec, SiteInput
 from millrace.storage.io.objects import objects_at
 from spark_jobs.engine.jvm import Jvm
 from spark_jobs.engine.session import build_session
@@ -46,10 +46,10 @@ _STARTS_AT_ONCE = 8
 
 
 class NoTableError(MillraceError):
-    def __init__(self, job: JobSpec) -> None:
+    def __init__(self, job: IngestSpec) -> None:
         super().__init__(
             f"table {job.tables.bronze} is not there; the provision task of pipeline"
-            f" {job.pipeline!r} makes it"
+            f" {job.id!r} makes it"
         )
 
 
@@ -57,11 +57,11 @@ class NoSiteLeftError(MillraceError):
     """Every site waits for a person, so there is nothing to go on with."""
 
 
-def drive(job: JobSpec, pulse: Pulse, stop: StopRequest) -> None:
+def drive(job: IngestSpec, pulse: Pulse, stop: StopRequest) -> None:
     """Returns after a graceful stop; every other end is an error."""
     if not objects_at(job.tables.bronze, job.engine.bucket).names("_delta_log"):
         raise NoTableError(job)
-    session = build_session(job.pipeline, job.engine)
+    session = build_session(job.id, job.engine)
     jvm = Jvm.of(session)
     with _jvm_deaths_named(jvm):
         if job.refine:
@@ -121,7 +121,7 @@ def _end(queries: list[SiteQuery]) -> None:
 
 def _site_query(
     session: SparkSession,
-    job: JobSpec,
+    job: IngestSpec,
     site: SiteInput,
     fence: Fence,
     watch: SiteWatch,
@@ -129,7 +129,7 @@ def _site_query(
     crowd: Crowd,
 ) -> SiteQuery:
     checkpoint = Checkpoint(site.checkpoint, job.engine.bucket)
-    broker = partial(Broker, site, f"millrace-{job.pipeline}-begin")
+    broker = partial(Broker, site, f"millrace-{job.id}-begin")
     topics = SiteTopics(site, checkpoint, broker, watch.on_histories)
     kept = TwinFiles(objects_at(site.checkpoint, job.engine.bucket))
     memory = TwinMemory(kept, lambda span: lately_seen(session, job.tables.bronze, span))
@@ -155,7 +155,7 @@ def _site_query(
             start = beginning(session, job, site, topics.ids_at(-1), topics.begun())
         return (
             read_site(session, job, site, start)
-            .writeStream.queryName(f"{job.pipeline}/{site.site}")
+            .writeStream.queryName(f"{job.id}/{site.site}")
             .trigger(processingTime=pace(job))
             .foreachBatch(sink)
             .option("checkpointLocation", site.checkpoint)

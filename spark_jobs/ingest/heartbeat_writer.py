@@ -11,9 +11,9 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from millrace.base.errors import MillraceError, TransientError
+from millrace.ingest.core.ingest_spec import IngestSpec
 from millrace.jobs.core.heartbeat import Heartbeat, Phase, may_beat
 from millrace.jobs.core.metrics import EVERY_S, Metrics, measures
-from millrace.jobs.core.spec import JobSpec
 from millrace.jobs.io.mailbox import Mailbox
 from millrace.storage.core.bucket import SCHEME
 from spark_jobs.ingest.query_watch import SiteWatch
@@ -27,7 +27,7 @@ _FOLDER_INTERVAL_S, _BUCKET_INTERVAL_S = 2.0, 10.0
 
 @dataclass
 class Pulse:
-    job: JobSpec
+    job: IngestSpec
     watches: list[SiteWatch]
     clock_s: Callable[[], float] = time.monotonic
     metrics_every_s: float = EVERY_S
@@ -83,7 +83,7 @@ class Pulse:
                 continue
             now = datetime.now(UTC)
             try:
-                put_measures(settings, self.job.pipeline, now, measures(self._beat(), now))
+                put_measures(settings, self.job.id, now, measures(self._beat(), now))
             except TransientError as error:
                 log.warning("%s", error)
 
@@ -94,7 +94,7 @@ class Pulse:
 
     def _beat(self) -> Heartbeat:
         return Heartbeat(
-            pipeline=self.job.pipeline,
+            pipeline=self.job.id,
             generation=self.job.generation,
             fingerprint=self.job.fingerprint,
             phase=self._phase,

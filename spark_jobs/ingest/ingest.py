@@ -10,10 +10,10 @@ import logging
 import sys
 
 from millrace.base.errors import MillraceError
+from millrace.ingest.core.ingest_spec import IngestSpec
 from millrace.ingest.core.lag import Throughput
 from millrace.ingest.io.checkpoint import Checkpoint
 from millrace.jobs.core.heartbeat import Phase
-from millrace.jobs.core.spec import JobSpec
 from millrace.jobs.io.generations import claim, latest
 from millrace.jobs.io.spec_file import read_spec
 from spark_jobs.engine.jvm import JvmDiedError
@@ -30,14 +30,14 @@ log = logging.getLogger("millrace.ingest")
 _FAILED = 1
 
 
-def run(job: JobSpec) -> int:
+def run(job: IngestSpec) -> int:
     """The whole life of a job; returns its exit code."""
     pulse = Pulse(job, [_watch(job, number) for number in range(len(job.inputs))])
     if not claim(job.generations_dir, job.generation, job.engine.bucket):
         newest = latest(job.generations_dir, job.engine.bucket)
         log.warning("generation %s is taken (newest: %s); ending", job.generation, newest)
         return 0
-    log.info("generation %s of pipeline %s: %s", job.generation, job.pipeline, job.reason)
+    log.info("generation %s of pipeline %s: %s", job.generation, job.id, job.reason)
     stop = StopRequest.install()
     pulse.say(Phase.STARTING)
     pulse.start()
@@ -47,7 +47,7 @@ def run(job: JobSpec) -> int:
         pulse.stop()
 
 
-def _run_until_end(job: JobSpec, pulse: Pulse, stop: StopRequest) -> int:
+def _run_until_end(job: IngestSpec, pulse: Pulse, stop: StopRequest) -> int:
     try:
         drive(job, pulse, stop)
     except FencedError as fenced:
@@ -72,11 +72,11 @@ def _fail(pulse: Pulse, error: Exception, exit_code: int) -> int:
     return exit_code
 
 
-def _watch(job: JobSpec, number: int) -> SiteWatch:
+def _watch(job: IngestSpec, number: int) -> SiteWatch:
     site = job.inputs[number]
     return SiteWatch(
         site=site.site,
-        broker=Broker(site, group=f"millrace-{job.pipeline}-watch"),
+        broker=Broker(site, group=f"millrace-{job.id}-watch"),
         checkpoint=Checkpoint(site.checkpoint, job.engine.bucket),
         # Long enough to see a few batches, or the rate of a slow trigger would jump.
         throughput=Throughput(window_s=max(10.0, 3 * job.trigger_s)),
@@ -85,7 +85,7 @@ def _watch(job: JobSpec, number: int) -> SiteWatch:
 
 def main() -> int:
     log_to_stderr()
-    return run(JobSpec.model_validate_json(read_spec(sys.argv[1:])))
+    return run(IngestSpec.model_validate_json(read_spec(sys.argv[1:])))
 
 
 if __name__ == "__main__":

@@ -9,9 +9,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from millrace.base.ranges import Range
+from millrace.ingest.core.ingest_spec import IngestSpec, SiteInput
 from millrace.ingest.core.lag import Partition
 from millrace.ingest.core.restored import Stamp, looks
-from millrace.jobs.core.spec import JobSpec, SiteInput
 from millrace.kafka.core.coordinates import Part, in_ranges
 from spark_jobs.ingest.sink import BatchSink
 from spark_jobs.kafka.kafka_span import read_spans
@@ -21,7 +21,7 @@ from spark_jobs.kafka.source import held_ends, held_ids
 @dataclass(frozen=True)
 class SiteTables:
     spark: SparkSession
-    job: JobSpec
+    job: IngestSpec
     site: SiteInput
     sink: BatchSink
 
@@ -51,7 +51,7 @@ class SiteTables:
         return end
 
     def _first_other(self, lives: Sequence[Part], span: Range) -> int | None:
-        here = read_spans(self.spark, self.job.pipeline, (self.site,), {lives[-1]: span})
+        here = read_spans(self.spark, self.job.id, (self.site,), {lives[-1]: span})
         if here is None:
             return None
         said = f.xxhash64("offset", "kafka_time", "key", "value").alias("said")

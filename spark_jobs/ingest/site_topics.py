@@ -15,6 +15,7 @@ from typing import Protocol
 from confluent_kafka import KafkaException
 
 from millrace.base.errors import TransientError
+from millrace.ingest.core.ingest_spec import SiteInput
 from millrace.ingest.core.lag import Bounds, Offsets, Partition
 from millrace.ingest.core.moves import (
     DropBeginning,
@@ -28,7 +29,6 @@ from millrace.ingest.core.moves import (
 )
 from millrace.ingest.core.restored import Stamps, cut_off, replaced, still_there
 from millrace.ingest.io.checkpoint import Checkpoint
-from millrace.jobs.core.spec import SiteInput
 from millrace.kafka.core.coordinates import Part
 from millrace.kafka.core.incarnations import Histories, beginning, begun_again
 from millrace.kafka.core.record_time import SPARKS_LAST_MS

@@ -16,8 +16,8 @@ from confluent_kafka import (
     TopicPartition,
 )
 
+from millrace.ingest.core.ingest_spec import SiteInput
 from millrace.ingest.core.lag import Bounds, Partition
-from millrace.jobs.core.spec import SiteInput
 from millrace.kafka.core.record_time import believable
 from spark_jobs.kafka.login import Login
 

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from millrace.base.errors import MillraceError
 from millrace.base.ranges import Range
-from millrace.jobs.core.spec import SiteInput
+from millrace.ingest.core.ingest_spec import SiteInput
 from millrace.kafka.core.coordinates import Part
 from millrace.kafka.core.incarnations import brokers_id
 from spark_jobs.kafka.bronze_rows import bronze_rows

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from millrace.base.errors import TransientError
-from millrace.jobs.core.spec import SiteInput
+from millrace.ingest.core.ingest_spec import SiteInput
 from millrace.storage.io.files import mtime_ns
 from millrace.storage.io.properties import read_properties
 

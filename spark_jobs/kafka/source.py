@@ -9,9 +9,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from millrace.base.errors import TransientError
+from millrace.ingest.core.ingest_spec import IngestSpec, SiteInput
 from millrace.ingest.core.lag import Offsets, Partition, start_after
 from millrace.ingest.core.sharing import fixed_rows, prefetch_bytes
-from millrace.jobs.core.spec import JobSpec, SiteInput
 from millrace.kafka.core.record_time import EARLIEST, LATEST, RAW_HEADER
 from spark_jobs.engine.session import READER, READERS
 from spark_jobs.kafka.broker_view import Broker
@@ -25,10 +25,10 @@ _PATIENCE = {
 }
 
 
-def read_site(spark: SparkSession, job: JobSpec, site: SiteInput, begin: str) -> DataFrame:
+def read_site(spark: SparkSession, job: IngestSpec, site: SiteInput, begin: str) -> DataFrame:
     """`begin` is for a new checkpoint; every other goes on where it was."""
     options = {
-        **whole_records(job.pipeline, site),
+        **whole_records(job.id, site),
         "subscribe": ",".join(site.topics),
         "startingOffsets": begin,
         # For Spark's own reader, whose batches are all alike; ours is told by its turn.
@@ -60,7 +60,7 @@ def with_bounded_times(records: DataFrame) -> DataFrame:
     )
 
 
-def pace(job: JobSpec) -> str:
+def pace(job: IngestSpec) -> str:
     """How often Spark asks the reader for more; Millrace's own reader keeps its pace itself."""
     return "0 seconds" if job.engine.parts.reader == "millrace" else f"{job.trigger_s} seconds"
 
@@ -71,7 +71,7 @@ def reader_of(spark: SparkSession) -> str:
 
 
 def beginning(
-    spark: SparkSession, job: JobSpec, site: SiteInput, ids: Mapping[str, str], begun: Offsets
+    spark: SparkSession, job: IngestSpec, site: SiteInput, ids: Mapping[str, str], begun: Offsets
 ) -> str:
     """Of a new checkpoint, behind what the table has of these topics: nothing is to come twice.
 
@@ -80,7 +80,7 @@ def beginning(
     held = {**begun, **held_ends(spark, job, site, ids)}
     if not held:
         return "earliest"
-    broker = Broker(site, group=f"millrace-{job.pipeline}-begin")
+    broker = Broker(site, group=f"millrace-{job.id}-begin")
     try:
         return start_after(held, broker.bounds())
     except KafkaException as error:
@@ -89,7 +89,7 @@ def beginning(
         broker.close()
 
 
-def held_ids(spark: SparkSession, job: JobSpec, site: SiteInput) -> dict[str, list[str]]:
+def held_ids(spark: SparkSession, job: IngestSpec, site: SiteInput) -> dict[str, list[str]]:
     """The incarnations of each topic of which the table has rows."""
     known = (
         rows_of_site(spark, job, site).groupBy("topic").agg(f.collect_set("topic_id").alias("i"))
@@ -97,13 +97,13 @@ def held_ids(spark: SparkSession, job: JobSpec, site: SiteInput) -> dict[str, li
     return {row.topic: row.i for row in known.collect()}
 
 
-def rows_of_site(spark: SparkSession, job: JobSpec, site: SiteInput) -> DataFrame:
+def rows_of_site(spark: SparkSession, job: IngestSpec, site: SiteInput) -> DataFrame:
     bronze = spark.read.format("delta").load(job.tables.bronze)
     return bronze.where((f.col("site") == site.site) & f.col("topic").isin(list(site.topics)))
 
 
 def held_ends(
-    spark: SparkSession, job: JobSpec, site: SiteInput, ids: Mapping[str, str]
+    spark: SparkSession, job: IngestSpec, site: SiteInput, ids: Mapping[str, str]
 ) -> dict[Partition, int]:
     """Behind the last row that the table has of each partition of these topics."""
     rows = rows_of_site(spark, job, site)

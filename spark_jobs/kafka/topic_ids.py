@@ -9,7 +9,7 @@ from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient
 
 from millrace.base.errors import TransientError
-from millrace.jobs.core.spec import SiteInput
+from millrace.ingest.core.ingest_spec import SiteInput
 from millrace.kafka.io.client_errors import SiteError, Watch, watched
 from millrace.sites.core.spec import ClientSettings, SiteSpec
 from spark_jobs.kafka.login import Login

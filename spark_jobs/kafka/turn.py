@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 from py4j.java_gateway import JavaObject
 from pyspark.sql import SparkSession
 
+from millrace.ingest.core.ingest_spec import IngestSpec, SiteInput
 from millrace.ingest.core.sharing import Crowd, Done, Limits, Portion
-from millrace.jobs.core.spec import JobSpec, SiteInput
 from spark_jobs.engine.java import jvm
 
 
-def turn_name(job: JobSpec, site: SiteInput) -> str:
+def turn_name(job: IngestSpec, site: SiteInput) -> str:
     """Of the site's stream, among all of a JVM."""
-    return f"{job.pipeline}/{site.site}"
+    return f"{job.id}/{site.site}"
 
 
 @dataclass
@@ -61,7 +61,7 @@ class Turn:
         self.java.next(portion.rows, int(portion.rest_s * 1000))
 
 
-def turn_of(session: SparkSession, job: JobSpec, site: SiteInput, crowd: Crowd) -> Turn:
+def turn_of(session: SparkSession, job: IngestSpec, site: SiteInput, crowd: Crowd) -> Turn:
     limits = Limits(
         rows=job.rows_per_batch,
         size=job.bytes_per_batch,

@@ -11,8 +11,8 @@ from pyspark.sql import functions as f
 
 from millrace.base.errors import MillraceError
 from millrace.ingest.core.ends import Ends
+from millrace.ingest.core.ingest_spec import SiteInput
 from millrace.ingest.core.lag import Bounds, Partition
-from millrace.jobs.core.spec import SiteInput
 from millrace.kafka.core.coordinates import Part
 from millrace.repair.core.replay_spec import PartPlan, ReplaySpec, Window, plan_part
 from spark_jobs.engine.reading import read_table

@@ -11,8 +11,8 @@ from confluent_kafka import KafkaException
 from millrace.base.errors import MillraceError
 from millrace.base.ranges import Ranges, range_between
 from millrace.ingest.core.ends import Ends
+from millrace.ingest.core.ingest_spec import SiteInput
 from millrace.ingest.core.lag import Bounds, Partition, overtaken, waiting
-from millrace.jobs.core.spec import SiteInput
 from millrace.kafka.core.coordinates import Part
 from millrace.repair.core.verify_spec import ContinuitySpec, Facts
 from spark_jobs.kafka.broker_view import Broker

@@ -33,18 +33,18 @@ class InMemoryRunner:
     def start(self, job: JobSpec) -> JobStatus:
         if self.start_error:
             raise self.start_error
-        running = self.status(job.pipeline)
+        running = self.status(job.id)
         if running.state == JobState.RUNNING:
             return running
         self.calls.append("start")
-        self.jobs[job.pipeline] = JobStatus(
+        self.jobs[job.id] = JobStatus(
             state=JobState.RUNNING,
             pid=4242,
             since=datetime.now(UTC),
             generation=running.generation + 1,
             fingerprint=job.fingerprint,
         )
-        return self.jobs[job.pipeline]
+        return self.jobs[job.id]
 
     def status(self, pipeline: str) -> JobStatus:
         return self.jobs.get(pipeline, JobStatus(state=JobState.ABSENT))

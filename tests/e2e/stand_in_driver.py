@@ -14,20 +14,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from millrace.ingest.core.ingest_spec import IngestSpec
 from millrace.jobs.core.heartbeat import Phase
-from millrace.jobs.core.spec import JobSpec
 from spark_jobs.engine.stopping import StopRequest
 from spark_jobs.ingest.heartbeat_writer import Pulse
 from spark_jobs.ingest.sink import Fence
 
 
-def drive(job: JobSpec, pulse: Pulse, stop: StopRequest) -> None:
-    if not job.pipeline.startswith("stand-in-"):
+def drive(job: IngestSpec, pulse: Pulse, stop: StopRequest) -> None:
+    if not job.id.startswith("stand-in-"):
         from spark_jobs.ingest.real_driver import drive as really_drive
 
         really_drive(job, pulse, stop)
         return
-    pause_s = 6.0 if job.pipeline.startswith("stand-in-slow-") else 0.1
+    pause_s = 6.0 if job.id.startswith("stand-in-slow-") else 0.1
     time.sleep(pause_s)
     with _alone(job):
         pulse.say(Phase.RUNNING)
@@ -39,7 +39,7 @@ def drive(job: JobSpec, pulse: Pulse, stop: StopRequest) -> None:
 
 
 @contextmanager
-def _alone(job: JobSpec) -> Iterator[None]:
+def _alone(job: IngestSpec) -> Iterator[None]:
     """Two that work at once leave the file `doubled`."""
     folder = Path(job.mailbox)
     with (folder / "alone.lock").open("w") as lock:

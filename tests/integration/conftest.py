@@ -14,7 +14,7 @@ import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from millrace.jobs.core.spec import plan_ingest
+from millrace.ingest.core.ingest_plan import plan_ingest
 from millrace.kafka.core.kafka_client import admin_settings, librdkafka_settings
 from millrace.kafka.io.client_errors import UnreachableError
 from millrace.lake.core.refine import RefineSpec

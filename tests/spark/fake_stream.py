@@ -13,10 +13,10 @@ from pathlib import Path
 from delta.tables import DeltaTable
 from pyspark.sql import SparkSession
 
+from millrace.ingest.core.ingest_spec import SiteInput
 from millrace.ingest.core.moves import Found, PutCommit, PutHistories, PutOffsets, next_step
 from millrace.ingest.io.checkpoint import Checkpoint
 from millrace.ingest.io.duplicate_files import TwinFiles, TwinMemory
-from millrace.jobs.core.spec import SiteInput
 from millrace.kafka.core.incarnations import Histories, beginning
 from millrace.lake.core import bronze
 from millrace.lake.core.columns import Column

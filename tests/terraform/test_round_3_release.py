@@ -26,7 +26,7 @@ print(json.dumps({
 DEPLOY = """
 import json, os
 from millrace.settings.io.environment import layout_here
-from millrace.jobs.io.deployment import read_deployment
+from millrace.ingest.io.deployment import read_deployment
 from millrace.deployments.io.keeper import Keeper
 layout = layout_here()
 outcome = Keeper(read_deployment(layout, "temperature"), layout).ensure()

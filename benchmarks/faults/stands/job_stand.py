@@ -21,7 +21,7 @@ from benchmarks.faults.stands.load import Load
 from benchmarks.faults.stands.tally import Numbered
 from millrace.gateway.client.io.device import Address, device_tls
 from millrace.incidents.core.event import Kind
-from millrace.jobs.core.spec import plan_ingest
+from millrace.ingest.core.ingest_plan import plan_ingest
 from millrace.lake.core.columns import Column
 from millrace.lake.core.refine import RefineSpec
 from millrace.lake.io.tables import ensure_bronze

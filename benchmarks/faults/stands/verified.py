@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from millrace.jobs.core.spec import JobSpec
+from millrace.ingest.core.ingest_spec import IngestSpec
 from millrace.repair.core.verify_spec import ContinuityResult, ContinuitySpec
 from tests.integration.stands.lake.lake import Lake
 
 
-def verify(job: JobSpec) -> ContinuityResult:
+def verify(job: IngestSpec) -> ContinuityResult:
     task = ContinuitySpec(
-        pipeline=job.pipeline,
+        pipeline=job.id,
         engine=job.engine,
         tables=job.tables,
         folder=Path(job.mailbox),

@@ -8,7 +8,7 @@ from typing import Any
 from airflow.sdk import DAG, Asset, AssetWatcher, task_group
 
 from millrace.deployments import text as docs
-from millrace.jobs.io.deployment import known_pipelines
+from millrace.ingest.io.deployment import known_pipelines
 from millrace.provisioning.core.site_rights import EVENTS
 from millrace.settings.core.layout import Layout
 from millrace_airflow.incidents.event_triggers import EventsTrigger, OutboxTrigger

@@ -16,10 +16,10 @@ from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from millrace.deployments.io.keeper import STOP_TIMEOUT_S, utc_now
 from millrace.deployments.text import PATROL
+from millrace.ingest.io.deployment import recall
 from millrace.jobs.core.condition import Condition
 from millrace.jobs.core.patrol import is_unwatched
 from millrace.jobs.core.spec import JobState, Runner
-from millrace.jobs.io.deployment import recall
 from millrace.jobs.io.installed_runners import load_runner
 from millrace.jobs.io.mailbox import Mailbox
 from millrace.settings.core.layout import Layout

@@ -10,7 +10,7 @@ from typing import Any
 from airflow.sdk import DAG, get_parsing_context
 
 from millrace.deployments.text import pipeline_doc
-from millrace.jobs.io.deployment import known_pipelines
+from millrace.ingest.io.deployment import known_pipelines
 from millrace.pipelines.core.spec import PipelineSpec
 from millrace.settings.core.layout import Layout
 from millrace.settings.io.environment import layout_here

@@ -14,7 +14,7 @@ from millrace.base.errors import MillraceError, TransientError
 from millrace.deployments.io.holdoff import begins_at
 from millrace.deployments.io.keeper import BudgetUsedUpError, Keeper, utc_now
 from millrace.deployments.io.watch import Event
-from millrace.jobs.io.deployment import Deployment, read_or_recall, recall
+from millrace.ingest.io.deployment import Deployment, read_or_recall, recall
 from millrace.settings.core.layout import Layout
 from millrace.settings.io.environment import layout_here
 from millrace_airflow.base.cancelled_task import SIGN

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from millrace.deployments.io.keeper import utc_now
+from millrace.ingest.io.deployment import read_deployment, remember
 from millrace.jobs.core.condition import Condition
-from millrace.jobs.io.deployment import read_deployment, remember
 from millrace.jobs.io.mailbox import Mailbox
 from millrace.settings.core.layout import Layout
 from millrace_airflow.pipelines.pipeline_trigger import JobTrigger

@@ -17,10 +17,10 @@ from fastapi.testclient import TestClient
 from millrace.incidents.core.event import Kind, make_event
 from millrace.incidents.core.incident import gather
 from millrace.incidents.io.incident_folders import Incidents
+from millrace.ingest.io import deployment
 from millrace.jobs.core.condition import Condition
 from millrace.jobs.core.heartbeat import Heartbeat, PartitionLag, Phase, SiteBeat
 from millrace.jobs.core.journal import Journal
-from millrace.jobs.io import deployment
 from millrace.jobs.io.mailbox import Mailbox
 from millrace.relay.core.beat import RelayBeat, SourceBeat
 from millrace.relay.io.beat_files import write_relay_beat

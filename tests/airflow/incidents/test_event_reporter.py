@@ -10,8 +10,8 @@ from millrace.deployments.io.keeper import utc_now
 from millrace.deployments.io.watch import Watch
 from millrace.incidents.core.event import Event, Kind, read_event
 from millrace.incidents.io.outbox import Outbox
+from millrace.ingest.io.deployment import read_deployment, remember
 from millrace.jobs.core.heartbeat import Heartbeat, PartitionLag, Phase, SiteBeat
-from millrace.jobs.io.deployment import read_deployment, remember
 from millrace.jobs.io.mailbox import Mailbox
 from millrace.settings.core.layout import Layout
 from millrace.settings.io.environment import Settings

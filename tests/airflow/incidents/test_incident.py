@@ -266,7 +266,7 @@ def test_without_a_webhook_nobody_is_told_and_that_is_said() -> None:
 
 
 def offer(layout: Layout, told: dict[str, Any]) -> OfferReplayOperator:
-    from millrace.jobs.io.deployment import known_pipelines
+    from millrace.ingest.io.deployment import known_pipelines
 
     form = replay_form(known_pipelines(layout), site_names(layout))
     return OfferReplayOperator(task_id="offer", incident=told, params=form)

@@ -9,8 +9,8 @@ import pytest
 
 from millrace.base.errors import MillraceError
 from millrace.deployments.io.keeper import BudgetUsedUpError, Keeper, utc_now
+from millrace.ingest.io.deployment import read_deployment
 from millrace.jobs.core.spec import JobState
-from millrace.jobs.io.deployment import read_deployment
 from millrace.jobs.io.mailbox import Mailbox
 from millrace.settings.core.layout import Layout
 from tests.airflow.fakes import InMemoryRunner

@@ -14,7 +14,7 @@ import pytest
 
 from millrace.deployments.io.keeper import utc_now
 from millrace.deployments.io.watch import CHANGED, Watch
-from millrace.jobs.io.deployment import read_deployment, remember
+from millrace.ingest.io.deployment import read_deployment, remember
 from millrace.pipelines.io.deployed_files import deployed_files
 from millrace.settings.core.layout import Layout
 from tests.airflow.conftest import REFINED, REPOSITORY

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from millrace.base.errors import MillraceError
-from millrace.jobs.io.deployment import read_deployment, remember
+from millrace.ingest.io.deployment import read_deployment, remember
 from millrace.settings.core.layout import Layout
 from millrace.settings.io.environment import layout_here
 from millrace_airflow.base.host import AirflowFailException, TaskDeferred

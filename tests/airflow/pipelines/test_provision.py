@@ -11,7 +11,7 @@ import pytest
 from millrace.base.errors import TransientError
 from millrace.deployments.io.holdoff import begins_at
 from millrace.deployments.io.pipeline_needs import provision
-from millrace.jobs.io.deployment import read_deployment, recall
+from millrace.ingest.io.deployment import read_deployment, recall
 from millrace.kafka.io.client_errors import RefusedError, UnreachableError
 from millrace.provisioning.core.site_rights import Wanted
 from millrace.settings.core.layout import Layout

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from millrace.deployments.io.keeper import Keeper
+from millrace.ingest.io.deployment import read_deployment, recall, remember
 from millrace.jobs.core.condition import Condition
 from millrace.jobs.core.spec import JobState
-from millrace.jobs.io.deployment import read_deployment, recall, remember
 from millrace.jobs.io.mailbox import Mailbox
 from millrace.settings.core.layout import Layout
 from millrace_airflow.jobs import patrol_operators

@@ -17,8 +17,8 @@ from airflow.triggers.base import BaseTrigger
 from millrace.base.errors import MillraceError
 from millrace.deployments.io.keeper import Keeper, utc_now
 from millrace.deployments.io.watch import CHANGED, Watch
+from millrace.ingest.io.deployment import read_deployment, remember
 from millrace.jobs.core.spec import JobState
-from millrace.jobs.io.deployment import read_deployment, remember
 from millrace.settings.core.layout import Layout
 from millrace.storage.core.bucket import Bucket
 from millrace_airflow.pipelines.pipeline_trigger import BudgetTrigger, JobTrigger

@@ -34,12 +34,12 @@ def test_a_late_request_and_poison_around_a_kill_leave_each_number_once_in_silve
 ) -> None:
     driver = new_driver("twins", refine=RefineSpec(format="json", columns=COLUMNS))
     driver.start()
-    send(site, driver.job.pipeline, range(50))
-    send_poison(site, driver.job.pipeline)
+    send(site, driver.job.id, range(50))
+    send_poison(site, driver.job.id)
     wait_until(lambda: len(rows_of(driver, "silver", '"n"')) == 50, START_TIMEOUT_S, "50 rows")
     driver.kill_all()
-    send(site, driver.job.pipeline, [*range(20, 50), *range(50, 60)])
-    send_poison(site, driver.job.pipeline)
+    send(site, driver.job.id, [*range(20, 50), *range(50, 60)])
+    send_poison(site, driver.job.id)
     driver.start()
     refused = 30 + 2 * len(SMALL_POISON)
     wait_until(

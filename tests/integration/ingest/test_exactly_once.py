@@ -15,8 +15,8 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from deltalake import DeltaTable, QueryBuilder
 
+from millrace.ingest.core.ingest_spec import SiteInput
 from millrace.jobs.core.heartbeat import Phase
-from millrace.jobs.core.spec import SiteInput
 from millrace.jobs.io.generations import claim
 from millrace.lake.core.columns import Column
 from millrace.lake.core.refine import RefineSpec
@@ -124,7 +124,7 @@ def assert_survives_kills(
     site: RunningSite, driver: IngestDriver, kills: Sequence[Callable[[IngestDriver], None]]
 ) -> None:
     """These, and one between each two commits of a batch."""
-    topic = driver.job.pipeline
+    topic = driver.job.id
     with Producing(site, topic) as producing:
         kill_torn(driver, "bronze", kill_jvm_now)
         for kill in kills:
@@ -209,7 +209,7 @@ def test_a_running_job_tells_its_lag_survives_a_dead_site_and_stops_whole(
     driver = new_driver("steady")
     away = site_away(driver.job.inputs[0])
     driver.job = driver.job.model_copy(update={"inputs": (driver.job.inputs[0], away)})
-    site.produce("app", driver.job.pipeline, [(b"k", b"0")])
+    site.produce("app", driver.job.id, [(b"k", b"0")])
     driver.start()
     wait_until(lambda: driver.delta.count() == 1, START_TIMEOUT_S)
     wait_until(lambda: (beat := driver.site_beat("away")) is not None and not beat.reachable)
@@ -237,8 +237,8 @@ def assert_lag_is_the_brokers(site: RunningSite, driver: IngestDriver) -> None:
     wait_until(lambda: lag() == 0)
     driver.signal_jvm(signal.SIGSTOP)
     sent_at = datetime.now(UTC)
-    site.produce("app", driver.job.pipeline, [(str(i).encode(), b"late") for i in range(20)])
-    wait_until(lambda: lag() == sum(broker_ends(site, driver.job.pipeline).values()) - 1 == 20)
+    site.produce("app", driver.job.id, [(str(i).encode(), b"late") for i in range(20)])
+    wait_until(lambda: lag() == sum(broker_ends(site, driver.job.id).values()) - 1 == 20)
     wait_until(lambda: oldest_waiting(driver, site) is not None)
     oldest = oldest_waiting(driver, site)
     driver.signal_jvm(signal.SIGCONT)
@@ -254,7 +254,7 @@ def oldest_waiting(driver: IngestDriver, site: RunningSite) -> datetime | None:
 
 
 def assert_stops_whole_under_load(site: RunningSite, driver: IngestDriver) -> None:
-    with Producing(site, driver.job.pipeline):
+    with Producing(site, driver.job.id):
         before = driver.checkpoint.last_commit()
         wait_until(lambda: driver.checkpoint.last_commit() > before + 1)
         began_s = time.monotonic()
@@ -275,7 +275,7 @@ def test_a_newer_generation_ends_the_older_before_it_writes(
     driver.start()
     wait_until(driver.is_running, START_TIMEOUT_S)
     assert claim(driver.job.generations_dir, driver.job.generation + 1)
-    site.produce("app", driver.job.pipeline, [(b"k", b"too late")])
+    site.produce("app", driver.job.id, [(b"k", b"too late")])
     assert driver.wait() == 0
     beat = driver.beat()
     assert beat

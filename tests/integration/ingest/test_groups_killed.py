@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from deltalake import QueryBuilder
 
-from millrace.jobs.core.spec import SiteInput
+from millrace.ingest.core.ingest_spec import SiteInput
 from millrace.lake.io.tables import open_table
 from tests.integration.conftest import NewDriver, RunningSite
 from tests.integration.ingest.test_exactly_once import NUMBERS, Producing, broker_ends, kill_jvm_now
@@ -30,7 +30,7 @@ def test_kills_leave_each_record_of_each_site_once(
     kills: list[Callable[[IngestDriver], None]] = [IngestDriver.kill_all]
     if full:
         kills = [kill_jvm_now, IngestDriver.kill_all] * 4
-    with Producing(site, driver.job.pipeline) as producing:
+    with Producing(site, driver.job.id) as producing:
         for kill in kills:
             before = shared_versions(driver)
             driver.start()
@@ -39,7 +39,7 @@ def test_kills_leave_each_record_of_each_site_once(
     driver.start()
     wait_until(lambda: driver.delta.count() >= SITES * producing.sent, START_TIMEOUT_S)
     assert driver.stop() == 0
-    ends = broker_ends(site, driver.job.pipeline)
+    ends = broker_ends(site, driver.job.id)
     assert sum(ends.values()) == producing.sent
     wanted = [(one.site, p, n) for one in inputs for p in ends for n in range(ends[p])]
     assert rows_in(driver, "bronze") == sorted(wanted)

@@ -21,8 +21,8 @@ from confluent_kafka.admin import (
 )
 from deltalake import DeltaTable
 
+from millrace.ingest.core.ingest_spec import SiteInput
 from millrace.jobs.core.heartbeat import Phase
-from millrace.jobs.core.spec import SiteInput
 from tests.integration.conftest import NewDriver, RunningSite
 from tests.integration.ingest.test_exactly_once import NUMBERS, offsets_in
 from tests.integration.stands.lake.ingest_driver import START_TIMEOUT_S, IngestDriver

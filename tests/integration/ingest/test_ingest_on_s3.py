@@ -116,7 +116,7 @@ def kill_in_put(driver: IngestDriver, proxy: FaultyStore, log: str, *, arrives: 
         killed.wait(60)
         return None
 
-    proxy.add(Fault("PUT", rf"/{driver.job.pipeline}/[^/]+/{log}/\d+$", hold))
+    proxy.add(Fault("PUT", rf"/{driver.job.id}/[^/]+/{log}/\d+$", hold))
     assert begun.wait(60)
     driver.kill_all()
     killed.set()
@@ -131,4 +131,4 @@ def assert_all_arrives(
 
     wait_until(lambda: bronze().count() >= sent, START_TIMEOUT_S)
     assert driver.stop() == 0
-    assert_each_once(table_rows(bronze()), sent, broker_ends(site, driver.job.pipeline))
+    assert_each_once(table_rows(bronze()), sent, broker_ends(site, driver.job.id))

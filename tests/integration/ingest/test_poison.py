@@ -49,13 +49,13 @@ def test_poisoned_messages_are_set_aside_and_the_rest_goes_on(
 ) -> None:
     driver = new_driver("poison", refine=RefineSpec(format="json", columns=COLUMNS))
     give_memory(driver, "2g")
-    take_large_messages(site, driver.job.pipeline)
+    take_large_messages(site, driver.job.id)
     driver.start()
-    send(site, driver.job.pipeline, good(0), *POISON.items(), good(1))
+    send(site, driver.job.id, good(0), *POISON.items(), good(1))
     wait_until(lambda: keys_in(driver, "silver")[b"good"] == 2, START_TIMEOUT_S)
     # Quarantine's commit follows silver's.
     wait_until(lambda: keys_in(driver, "quarantine") == Counter(POISON.keys()))
-    send(site, driver.job.pipeline, good(2))
+    send(site, driver.job.id, good(2))
     wait_until(lambda: keys_in(driver, "silver")[b"good"] == 3, START_TIMEOUT_S)
     assert keys_in(driver, "bronze") == Counter({**dict.fromkeys(POISON, 1), b"good": 3})
     assert driver.is_running()
@@ -76,8 +76,8 @@ def test_a_message_too_large_for_the_job_s_memory_ends_it_which_says_so(
 ) -> None:
     driver = new_driver("too-large", refine=RefineSpec(format="json", columns=COLUMNS))
     give_memory(driver, "512m")
-    take_large_messages(site, driver.job.pipeline)
-    send(site, driver.job.pipeline, (b"huge", POISON[b"huge"]))
+    take_large_messages(site, driver.job.id)
+    send(site, driver.job.id, (b"huge", POISON[b"huge"]))
     driver.start()
     assert driver.wait(START_TIMEOUT_S) == OUT_OF_MEMORY
     assert keys_in(driver, "bronze") == Counter()
@@ -153,7 +153,7 @@ def test_a_schema_that_gains_a_field_goes_on_and_one_that_breaks_is_set_aside(
     known_first = RefineSpec(format="avro", columns=COLUMNS[:1], schemas={1: FIRST})
     driver = new_driver("schemas", refine=known_first)
     driver.start()
-    send(site, driver.job.pipeline, *(framed(schema) for schema in SCHEMAS))
+    send(site, driver.job.id, *(framed(schema) for schema in SCHEMAS))
     unknown = {b"2": "unknown-schema: 2", b"3": "unknown-schema: 3"}
     wait_until(lambda: reasons(driver) == unknown, START_TIMEOUT_S)
     assert driver.stop() == 0
@@ -161,7 +161,7 @@ def test_a_schema_that_gains_a_field_goes_on_and_one_that_breaks_is_set_aside(
     all_known = known_first.model_copy(update={"schemas": SCHEMAS})
     driver.job = driver.job.model_copy(update={"refine": all_known})
     driver.start()
-    send(site, driver.job.pipeline, *(framed(schema) for schema in SCHEMAS))
+    send(site, driver.job.id, *(framed(schema) for schema in SCHEMAS))
     wait_until(lambda: len(rows_of(driver, "quarantine", '"offset"')) == 3, START_TIMEOUT_S)
     assert driver.stop() == 0
     assert sorted(rows_of(driver, "silver", '"n"')) == [(1,), (1,), (2,)]

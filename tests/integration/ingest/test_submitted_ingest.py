@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from millrace.ingest.core.ingest_spec import IngestSpec
 from millrace.jobs.core.heartbeat import Phase
 from millrace.jobs.core.remote_jobs import arguments, spec_name
-from millrace.jobs.core.spec import JobSpec
 from millrace.jobs.io.mailbox import Mailbox
 from millrace.storage.io.objects import objects_at
 from tests.integration.conftest import NewDriver, RunningSite
@@ -21,12 +21,12 @@ from tests.support import wait_until
 SENT = [(None, str(number).encode()) for number in range(100)]
 
 
-def as_elsewhere(job: JobSpec) -> JobSpec:
+def as_elsewhere(job: IngestSpec) -> IngestSpec:
     """Written into its mailbox as its first generation."""
     bucket = job.engine.bucket
     assert bucket
     engine = job.engine.model_copy(update={"is_submitted": True})
-    changes = {"mailbox": f"{bucket.uri}/jobs/{job.pipeline}", "engine": engine, "generation": 1}
+    changes = {"mailbox": f"{bucket.uri}/jobs/{job.id}", "engine": engine, "generation": 1}
     moved = job.model_copy(update=changes)
     text = moved.model_dump_json()
     assert objects_at(moved.mailbox, bucket).put_new(spec_name(1), text)

@@ -19,7 +19,7 @@ from deltalake import DeltaTable, QueryBuilder
 from deltalake.exceptions import TableNotFoundError
 
 from millrace.gateway.spool.core.message_identity import Identity
-from millrace.jobs.core.spec import plan_ingest
+from millrace.ingest.core.ingest_plan import plan_ingest
 from millrace.lake.io.tables import ensure_bronze
 from millrace.repair.core.replay_spec import ReplayResult, ReplaySpec
 from millrace.repair.core.verify_spec import ContinuityResult, ContinuitySpec

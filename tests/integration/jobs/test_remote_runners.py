@@ -55,7 +55,7 @@ def answering(place: RemotePlace, status: int, said: dict[str, str]) -> None:
 def test_a_mailbox_in_a_bucket_gives_back_what_it_was_given(place: RemotePlace) -> None:
     job, now = place.job(), datetime.now(UTC)
     box = Mailbox(job.mailbox, job.engine.bucket)
-    assert (box.read_job(), box.read_heartbeat(), box.read_starts()) == (None, None, ())
+    assert (box.read_job(JobSpec), box.read_heartbeat(), box.read_starts()) == (None, None, ())
     beat = Heartbeat(pipeline=PIPELINE, generation=3, fingerprint="f", phase=Phase.RUNNING, at=now)
     box.write_heartbeat(beat)
     box.write_heartbeat(beat.model_copy(update={"generation": 4}))
@@ -92,11 +92,11 @@ def test_a_job_elsewhere_holds_up_the_end_of_a_site_that_it_reads(place: RemoteP
 
 def test_the_job_s_arguments_lead_to_its_specification(place: RemotePlace) -> None:
     place.runner().start(place.job())
-    started = Mailbox(place.job().mailbox, place.layout.bucket).read_job()
+    started = Mailbox(place.job().mailbox, place.layout.bucket).read_job(JobSpec)
     assert started
     assert started.run
     read = JobSpec.model_validate_json(read_spec(arguments(started)))
-    assert (read.generation, read.pipeline) == (1, PIPELINE)
+    assert (read.generation, read.id) == (1, PIPELINE)
     assert read == started.model_copy(update={"run": ""})
 
 

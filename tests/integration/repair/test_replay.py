@@ -17,7 +17,7 @@ from confluent_kafka.admin import AdminClient
 from deltalake import DeltaTable
 
 from millrace.base.ranges import Range
-from millrace.jobs.core.spec import plan_ingest
+from millrace.ingest.core.ingest_plan import plan_ingest
 from millrace.lake.core.columns import Column
 from millrace.lake.core.refine import RefineSpec
 from millrace.lake.io.follow import read_new_rows

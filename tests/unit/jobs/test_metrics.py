@@ -10,9 +10,9 @@ import pytest
 from moto import mock_aws
 
 from millrace.base.errors import TransientError
+from millrace.ingest.core.ingest_spec import IngestSpec
 from millrace.jobs.core.heartbeat import Heartbeat, PartitionLag, Phase, SiteBeat
 from millrace.jobs.core.metrics import Metrics, measures
-from millrace.jobs.core.spec import JobSpec
 from millrace.jobs.io.aws_metrics import put_measures
 from millrace.settings.core.engine import EngineSpec, Tables
 from spark_jobs.ingest.heartbeat_writer import Pulse
@@ -142,9 +142,9 @@ def _is_silent() -> bool:
     return _count() == before
 
 
-def _job(folder: Path) -> JobSpec:
-    return JobSpec(
-        pipeline="heat",
+def _job(folder: Path) -> IngestSpec:
+    return IngestSpec(
+        id="heat",
         entry_point="spark_jobs.ingest.ingest",
         inputs=(),
         tables=Tables(bronze="b", silver="s", quarantine="q"),

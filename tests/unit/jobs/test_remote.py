@@ -15,14 +15,9 @@ from millrace.base.errors import (
     RunnerRefusedError,
     RunnerUnreachableError,
 )
+from millrace.ingest.core.ingest_plan import plan_for_runner, plan_for_task
 from millrace.jobs.core import emr_runs, spark_application
-from millrace.jobs.core.remote_jobs import (
-    RunNames,
-    engine_for_task,
-    plan_for_runner,
-    plan_for_task,
-    unfit_for,
-)
+from millrace.jobs.core.remote_jobs import RunNames, engine_for_task, unfit_for
 from millrace.jobs.core.spec import JobSpec, JobState
 from millrace.jobs.core.task_spec import TaskSpec
 from millrace.pipelines.core.spec import PipelineSpec

@@ -13,7 +13,7 @@ from moto import mock_aws
 from pydantic import ValidationError
 
 from millrace.base.errors import MillraceError, TransientError
-from millrace.jobs.core.spec import plan_ingest
+from millrace.ingest.core.ingest_plan import plan_ingest
 from millrace.pipelines.core.effects import effects_of
 from millrace.pipelines.core.spec import PipelineSpec
 from millrace.provisioning.core.site_rights import Operation, Resource

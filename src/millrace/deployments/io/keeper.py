@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from millrace.base.errors import JobFailedError
+from millrace.ingest.io.deployment import Deployment
 from millrace.jobs.core.condition import Observation
 from millrace.jobs.core.heartbeat import Heartbeat
 from millrace.jobs.core.spec import JobSpec, JobStatus, Runner
 from millrace.jobs.core.supervision import Action, Decision, decide
 from millrace.jobs.core.trend import Trend, follow
-from millrace.jobs.io.deployment import Deployment
 from millrace.jobs.io.installed_runners import load_runner
 from millrace.jobs.io.mailbox import Mailbox
 from millrace.settings.core.layout import Layout
@@ -68,8 +68,8 @@ class Keeper:
     ) -> None:
         self.name = deployment.pipeline.name
         self.policy = deployment.pipeline.supervise
-        self.mailbox = Mailbox(layout.mailbox(deployment.pipeline), layout.bucket)
         self._job: JobSpec = deployment.job(layout)
+        self.mailbox = Mailbox(self._job.mailbox, layout.bucket)
         self._runner: Runner = load_runner(deployment.pipeline.runner, layout)
         self._clock = clock
         # What the looks before this one saw; without them nothing is stuck or rising.

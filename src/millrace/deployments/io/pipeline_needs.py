@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 from millrace.base.errors import TransientError
-from millrace.jobs.io.deployment import Deployment, known_pipelines, recall, remember
+from millrace.ingest.io.deployment import Deployment, known_pipelines, recall, remember
 from millrace.pipelines.core.spec import PipelineSpec
 from millrace.provisioning.core.site_rights import wanted_for_site
 from millrace.relay.core.central_rights import wanted_at_central

@@ -9,12 +9,12 @@ from datetime import datetime, timedelta
 from millrace.base.errors import MillraceError, TransientError
 from millrace.deployments.io.keeper import BudgetUsedUpError, Clock, Keeper, Outcome, utc_now
 from millrace.incidents.io.event_reporter import Herald
+from millrace.ingest.io.deployment import Deployment, read_or_recall, recall
 from millrace.jobs.core.condition import Condition
 from millrace.jobs.core.heartbeat import Heartbeat
 from millrace.jobs.core.patrol import SIGN_EVERY
 from millrace.jobs.core.supervision import Action, Decision
 from millrace.jobs.core.trend import Trend
-from millrace.jobs.io.deployment import Deployment, read_or_recall, recall
 from millrace.jobs.io.mailbox import Mailbox
 from millrace.pipelines.io.deployed_files import deployed_files
 from millrace.settings.core.layout import Layout

@@ -15,11 +15,11 @@ from millrace.fleet.core.pipeline_card import Card, Page, Verdict, make_card, ma
 from millrace.fleet.core.platform_status import RelayStatus, describe_relay, tables_of
 from millrace.fleet.core.site_card import SitePage, make_site_page
 from millrace.incidents.io.incident_folders import Incidents
+from millrace.ingest.io.deployment import read_alone
 from millrace.jobs.core.heartbeat import Heartbeat
 from millrace.jobs.core.journal import Journal
-from millrace.jobs.io.deployment import read_alone
 from millrace.jobs.io.installed_runners import load_runner
-from millrace.jobs.io.mailbox import Mailbox
+from millrace.jobs.io.mailbox import Mailbox, open_mailbox
 from millrace.lake.core.quarantine import Refused
 from millrace.pipelines.core.spec import PipelineSpec
 from millrace.pipelines.io.loader import load_file, pipeline_files
@@ -142,7 +142,7 @@ class Sight:
         )
 
     def _written(self, spec: PipelineSpec) -> tuple[Heartbeat | None, Journal]:
-        mailbox = Mailbox(self.layout.mailbox(spec), self.layout.bucket)
+        mailbox = open_mailbox(self.layout, spec.name, is_remote=spec.is_remote)
         try:
             beat = mailbox.read_heartbeat()
         except TransientError:

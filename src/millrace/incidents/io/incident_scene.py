@@ -6,7 +6,7 @@ from datetime import datetime
 
 from millrace.fleet.io.status_view import Sight
 from millrace.incidents.core.incident_page import Scene
-from millrace.jobs.io.deployment import read_alone
+from millrace.ingest.io.deployment import read_alone
 from millrace.quality.core.quality_task import QualityResult
 from millrace.quality.core.verdict import Outcome
 from millrace.settings.core.layout import Layout

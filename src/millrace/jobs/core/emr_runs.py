@@ -76,7 +76,7 @@ def start_request(job: JobSpec, settings: EmrServerlessSettings, bucket: Bucket)
     """StartJobRun's arguments. Equal jobs of one generation give equal requests."""
     name = names_of(job).of(job.generation)
     submit = {"entryPoint": main_file(job, settings), "entryPointArguments": arguments(job)}
-    tags = {"millrace:pipeline": job.pipeline, "millrace:generation": str(job.generation)}
+    tags = {f"millrace:{job.noun}": job.id, "millrace:generation": str(job.generation)}
     return {
         **_request(name, settings.role, submit, job.engine, settings, bucket),
         "mode": "STREAMING",

@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
-from millrace.jobs.core.spec import JobSpec, fingerprint, plan_engine, plan_ingest
-from millrace.lake.core.refine import RefineSpec
+from millrace.jobs.core.spec import JobSpec, fingerprint, plan_engine
 from millrace.pipelines.core.spec import PipelineSpec
 from millrace.settings.core.engine import JVM_OPTIONS, EngineSpec, class_path
 from millrace.settings.core.layout import Layout
 from millrace.settings.core.remotes import RemoteSettings
-from millrace.sites.core.spec import SiteSpec
 from millrace.storage.core.bucket import java_options
 
+Spec = TypeVar("Spec", bound=JobSpec)
 
-def plan_for_runner(
-    pipeline: PipelineSpec,
-    sites: list[SiteSpec],
-    layout: Layout,
-    refine: RefineSpec | None = None,
-) -> JobSpec:
-    """The pipeline's job with the paths of the machine that will run it."""
-    settings = layout.remotes.of(pipeline.runner)
+
+def plan_where_it_runs(plan: Callable[[Layout], Spec], runner: str, layout: Layout) -> Spec:
+    """A job with the paths of the machine that will run it; `plan` makes it for a layout."""
+    settings = layout.remotes.of(runner)
     if settings is None:
-        return plan_ingest(pipeline, sites, layout, refine)
+        return plan(layout)
     there = Layout(
         settings.home,
         bucket=layout.bucket,
@@ -32,7 +29,7 @@ def plan_for_runner(
         metrics=layout.metrics,
         engine=layout.engine,
     )
-    job = plan_ingest(pipeline, sites, there, refine)
+    job = plan(there)
     engine = job.engine.model_copy(update={"is_submitted": True})
     job = job.model_copy(update={"engine": engine, "fingerprint": ""})
     # Another image, say, asks for another start.
@@ -40,36 +37,29 @@ def plan_for_runner(
 
 
 # It runs what ends, too; elsewhere tasks run on the machine that asks for them.
-_RUNS_TASKS = "emr-serverless"
-
-
-def plan_for_task(
-    pipeline: PipelineSpec, sites: list[SiteSpec], layout: Layout, refine: RefineSpec | None
-) -> JobSpec:
-    """What a task reads and writes, with the paths of the machine that will run it."""
-    plan = plan_for_runner if pipeline.runner == _RUNS_TASKS else plan_ingest
-    return plan(pipeline, sites, layout, refine)
+RUNS_TASKS = "emr-serverless"
 
 
 def engine_for_task(pipeline: PipelineSpec, layout: Layout) -> EngineSpec:
     settings = layout.remotes.of(pipeline.runner)
-    if settings is None or pipeline.runner != _RUNS_TASKS:
-        return plan_engine(pipeline, layout)
-    there = plan_engine(pipeline, Layout(settings.home, bucket=layout.bucket, engine=layout.engine))
+    memory = pipeline.resources.memory
+    if settings is None or pipeline.runner != RUNS_TASKS:
+        return plan_engine(memory, layout)
+    there = plan_engine(memory, Layout(settings.home, bucket=layout.bucket, engine=layout.engine))
     return there.model_copy(update={"is_submitted": True})
 
 
 @dataclass(frozen=True)
 class RunNames:
-    """Names of one pipeline's runs. Two stacks may share a service, so its place is in them."""
+    """Names of one job's runs. Two stacks may share a service, so its place is in them."""
 
-    pipeline: str
+    job_id: str
     generations_dir: str
 
     @property
     def prefix(self) -> str:
         place = hashlib.sha256(self.generations_dir.encode()).hexdigest()[:6]
-        return f"{self.pipeline}-{place}-"
+        return f"{self.job_id}-{place}-"
 
     def of(self, generation: int) -> str:
         """At most 63 characters, as Kubernetes wants it, up to generation 9,999,999."""
@@ -82,7 +72,7 @@ class RunNames:
 
 
 def names_of(job: JobSpec) -> RunNames:
-    return RunNames(job.pipeline, job.generations_dir)
+    return RunNames(job.id, job.generations_dir)
 
 
 def spec_name(generation: int) -> str:

@@ -14,7 +14,6 @@ SPARK_VERSION = "4.1.1"
 GENERATION_LABEL, PREFIX_LABEL = "millrace.generation", "millrace.runs"
 # A pod that gets no shorter time is killed after this one.
 LONGEST_GRACE_S = 300
-_INGEST_KEY = "{site}.ingest.properties"
 _SERVERS_FAULT, _ABSENT = 500, 404
 _PATIENCE, _DENIED = (0, 429), (401, 403)
 _STATES = {
@@ -62,7 +61,7 @@ def driver_pod(run: str) -> str:
 
 
 def selector(prefix: str) -> str:
-    """Of all that one pipeline ever started here."""
+    """Of all that was ever started here of one job."""
     return f"{PREFIX_LABEL}={prefix.rstrip('-')}"
 
 
@@ -132,8 +131,8 @@ def _pod(job: JobSpec, settings: KubernetesSettings, labels: dict[str, str]) -> 
 def _volumes(job: JobSpec, settings: KubernetesSettings) -> list[dict[str, Any]]:
     """One Secret, whose keys cannot have slashes, as the two folders that a checkout has."""
     logins = [
-        {"key": _INGEST_KEY.format(site=one.site), "path": f"ingest/{one.site}.properties"}
-        for one in job.inputs
+        {"key": f"{one.site}.{one.user}.properties", "path": f"{one.user}/{one.site}.properties"}
+        for one in job.logins
     ]
     ca = [{"key": "ca.pem", "path": "ca.pem"}]
     return [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from pathlib import Path
+from typing import TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -11,8 +12,11 @@ from millrace.jobs.core.heartbeat import Heartbeat
 from millrace.jobs.core.journal import Journal
 from millrace.jobs.core.spec import JobSpec
 from millrace.jobs.core.supervision import Start
+from millrace.settings.core.layout import Layout
 from millrace.storage.core.bucket import Bucket
 from millrace.storage.io.objects import objects_at
+
+Spec = TypeVar("Spec", bound=JobSpec)
 
 _STARTS = TypeAdapter(tuple[Start, ...])
 _STARTS_KEPT = 100
@@ -33,11 +37,11 @@ class Mailbox:
     def write_job(self, job: JobSpec) -> None:
         self._files.put(_JOB, job.model_dump_json(indent=2))
 
-    def read_job(self) -> JobSpec | None:
+    def read_job(self, form: type[Spec]) -> Spec | None:
         """What was started last; None also for a file of an older version of Millrace."""
         text = self._files.read(_JOB)
         try:
-            return JobSpec.model_validate_json(text) if text else None
+            return form.model_validate_json(text) if text else None
         except ValidationError:
             return None
 
@@ -77,3 +81,8 @@ class Mailbox:
             return Journal.model_validate_json(text) if text else Journal()
         except ValidationError:
             return Journal()
+
+
+def open_mailbox(layout: Layout, job_id: str, *, is_remote: bool) -> Mailbox:
+    """Where a job and those who watch it talk; `is_remote`: its runner is on other machines."""
+    return Mailbox(layout.mailbox(job_id, is_remote=is_remote), layout.bucket)

@@ -68,7 +68,8 @@ def maintain(
 
 
 def _passed(layout: Layout, pipeline: PipelineSpec, layer: str) -> PassedFile:
-    return PassedFile(objects_at(layout.mailbox(pipeline), layout.bucket), layer)
+    mailbox = layout.mailbox(pipeline.name, is_remote=pipeline.is_remote)
+    return PassedFile(objects_at(mailbox, layout.bucket), layer)
 
 
 def _done(

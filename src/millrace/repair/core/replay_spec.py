@@ -16,8 +16,8 @@ from pydantic import Field
 from millrace.base.errors import MillraceError
 from millrace.base.model import Frozen
 from millrace.base.ranges import Range, Ranges, count, range_between, without
+from millrace.ingest.core.ingest_spec import SiteInput
 from millrace.ingest.core.lag import Bounds
-from millrace.jobs.core.spec import SiteInput
 from millrace.jobs.core.task_spec import TaskSpec
 from millrace.kafka.core.coordinates import Part
 from millrace.lake.core.refine import RefineSpec

@@ -14,8 +14,8 @@ from datetime import date
 
 from millrace.base.model import Frozen
 from millrace.base.ranges import Range, Ranges, common, range_between, show, without
+from millrace.ingest.core.ingest_spec import SiteInput
 from millrace.ingest.core.lag import Bounds
-from millrace.jobs.core.spec import SiteInput
 from millrace.jobs.core.task_spec import TaskSpec
 from millrace.kafka.core.coordinates import Part
 from millrace.repair.core.alarms import Alarm, Kind, records_in, replay_command

@@ -7,7 +7,7 @@ from datetime import date, datetime
 
 from millrace.base.errors import MillraceError
 from millrace.base.instants import first_kept_day, latest_of
-from millrace.jobs.core.spec import JobSpec
+from millrace.ingest.core.ingest_spec import IngestSpec
 from millrace.jobs.io.mailbox import Mailbox
 from millrace.repair.core.backfill_spec import BackfillResult, BackfillSpec, check_days
 from millrace.settings.core.layout import Layout
@@ -37,9 +37,9 @@ def plan_backfill(
     )
 
 
-def _checkpoints(job: JobSpec) -> dict[str, str]:
+def _checkpoints(job: IngestSpec) -> dict[str, str]:
     """A site that has left the file may still be read by the job that was started last."""
-    started = Mailbox(job.mailbox, job.engine.bucket).read_job()
+    started = Mailbox(job.mailbox, job.engine.bucket).read_job(IngestSpec)
     inputs = (*(started.inputs if started else ()), *job.inputs)
     return {site.site: site.checkpoint for site in inputs}
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 from millrace.base.instants import first_kept_day, latest_of
-from millrace.jobs.core.spec import JobSpec, SiteInput
+from millrace.ingest.core.ingest_spec import IngestSpec, SiteInput
 from millrace.repair.core.replay_spec import Asked, Origin, ReplayResult, ReplaySpec, check_asked
 from millrace.settings.core.layout import Layout
 from millrace.tasks.io.run import new_task_folder, run_task
@@ -48,7 +48,7 @@ def replay(layout: Layout, task: ReplaySpec, on_progress: Callable[[str], None])
 
 
 def choose_inputs(
-    job: JobSpec, sites: Sequence[str], topics: Sequence[str]
+    job: IngestSpec, sites: Sequence[str], topics: Sequence[str]
 ) -> tuple[SiteInput, ...]:
     """The pipeline's sites and topics, or those of them that are named."""
     chosen = choose("site", sites, [site.site for site in job.inputs])

@@ -9,7 +9,6 @@ from pathlib import Path
 from millrace.base.addresses import EVERYWHERE, LOCAL_NAMES, LOOPBACK
 from millrace.jobs.core.metrics import Metrics
 from millrace.jobs.core.task_spec import POOL
-from millrace.pipelines.core.spec import PipelineSpec
 from millrace.schemas.core.registry import NAME as REGISTRY
 from millrace.schemas.core.registry import Registry
 from millrace.settings.core.engine import EngineParts, Tables
@@ -363,14 +362,14 @@ class Layout:
         layers = {layer: self.table(layer, table) for layer in Tables.model_fields}
         return Tables(**layers)
 
-    def checkpoints(self, pipeline: str) -> str:
-        return f"{self._data}/checkpoints/{pipeline}"
+    def checkpoints(self, job_id: str) -> str:
+        return f"{self._data}/checkpoints/{job_id}"
 
     def checkpoint(self, pipeline: str, site: str) -> str:
         return f"{self.checkpoints(pipeline)}/{site}"
 
-    def generations(self, pipeline: str) -> str:
-        return f"{self.checkpoints(pipeline)}/generations"
+    def generations(self, job_id: str) -> str:
+        return f"{self.checkpoints(job_id)}/generations"
 
     @property
     def _data(self) -> str:
@@ -380,17 +379,17 @@ class Layout:
     def jobs(self) -> Path:
         return self.var / "jobs"
 
-    def job(self, pipeline: str) -> Path:
-        """What this machine keeps of a pipeline's job and tasks."""
-        return self.jobs / pipeline
+    def job(self, job_id: str) -> Path:
+        """What this machine keeps of a job; of a pipeline's, its tasks too."""
+        return self.jobs / job_id
 
-    def mailbox(self, pipeline: PipelineSpec) -> str:
+    def mailbox(self, job_id: str, *, is_remote: bool) -> str:
         """By which a job and those who watch it talk: where both can reach it."""
-        is_shared = self.bucket and pipeline.is_remote
-        return self.shared_mailbox(pipeline.name) if is_shared else str(self.job(pipeline.name))
+        is_shared = self.bucket and is_remote
+        return self.shared_mailbox(job_id) if is_shared else str(self.job(job_id))
 
-    def shared_mailbox(self, pipeline: str) -> str:
-        return f"{self._data}/jobs/{pipeline}"
+    def shared_mailbox(self, job_id: str) -> str:
+        return f"{self._data}/jobs/{job_id}"
 
     def task(self, pipeline: str, name: str) -> Path:
         """The folder of one run of a task: what was asked, its log, its result."""
@@ -417,5 +416,5 @@ class Layout:
     def incidents(self) -> Path:
         return self.var / "incidents"
 
-    def job_log(self, pipeline: str) -> Path:
-        return self.logs / f"job-{pipeline}.log"
+    def job_log(self, job_id: str) -> Path:
+        return self.logs / f"job-{job_id}.log"

@@ -24,7 +24,7 @@ from millrace.fleet.io.expiring_certificates import ending
 from millrace.jobs.core.heartbeat import Heartbeat
 from millrace.jobs.core.spec import JobState, JobStatus
 from millrace.jobs.io.installed_runners import load_runner
-from millrace.jobs.io.mailbox import Mailbox
+from millrace.jobs.io.mailbox import open_mailbox
 from millrace.jobs.io.runners.local_runner import is_job, job_pid, program_name
 from millrace.pipelines.core.spec import PipelineSpec
 from millrace.processes.io.process_table import find_marked
@@ -94,7 +94,7 @@ def _job_status(pipeline: PipelineSpec, layout: Layout, *, is_up: bool) -> JobSt
 def _beat(pipeline: PipelineSpec, layout: Layout) -> Heartbeat | None:
     """A bucket that is away hides nothing of the stack."""
     try:
-        return Mailbox(layout.mailbox(pipeline), layout.bucket).read_heartbeat()
+        return open_mailbox(layout, pipeline.name, is_remote=pipeline.is_remote).read_heartbeat()
     except TransientError:
         return None
 

@@ -9,7 +9,7 @@ from functools import partial
 
 from millrace.base.errors import MillraceError
 from millrace.jobs.core.heartbeat import Phase
-from millrace.jobs.io.mailbox import Mailbox
+from millrace.jobs.io.mailbox import open_mailbox
 from millrace.jobs.io.runners.local_runner import program_name
 from millrace.pipelines.core.spec import PipelineSpec
 from millrace.processes.core.program import Program
@@ -185,7 +185,9 @@ class _Ascent:
                 raise MillraceError(f"{error}\nits DAG (paused?): {page}") from error
 
     def _runs(self, pipeline: PipelineSpec) -> bool:
-        beat = Mailbox(self._layout.mailbox(pipeline), self._layout.bucket).read_heartbeat()
+        beat = open_mailbox(
+            self._layout, pipeline.name, is_remote=pipeline.is_remote
+        ).read_heartbeat()
         return beat is not None and beat.phase == Phase.RUNNING and beat.at > self._began
 
     def _start_simulators(self) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from millrace.base.errors import MillraceError
 from millrace.base.suggest import did_you_mean
-from millrace.jobs.core.remote_jobs import plan_for_task
-from millrace.jobs.core.spec import JobSpec
+from millrace.ingest.core.ingest_plan import plan_for_task
+from millrace.ingest.core.ingest_spec import IngestSpec
 from millrace.pipelines.core.references import sites_of
 from millrace.pipelines.core.spec import PipelineSpec
 from millrace.pipelines.io.loader import load_pipelines, load_sites
@@ -21,7 +21,7 @@ def find_pipeline(layout: Layout, name: str) -> PipelineSpec:
     return known[name]
 
 
-def plan_job(layout: Layout, pipeline: PipelineSpec) -> JobSpec:
+def plan_job(layout: Layout, pipeline: PipelineSpec) -> IngestSpec:
     """What the pipeline's job reads and writes, as its files are today."""
     sites = sites_of(pipeline, load_sites(layout))
     return plan_for_task(pipeline, sites, layout, load_refine(layout, pipeline))

@@ -13,9 +13,9 @@ from pathlib import Path
 import psutil
 from deltalake import DeltaTable
 
+from millrace.ingest.core.ingest_spec import IngestSpec
 from millrace.ingest.io.checkpoint import Checkpoint
 from millrace.jobs.core.heartbeat import Heartbeat, Phase, SiteBeat
-from millrace.jobs.core.spec import JobSpec
 from millrace.jobs.io.mailbox import Mailbox
 from millrace.lake.io.tables import open_table
 from millrace.storage.io.objects import Objects, objects_at
@@ -27,7 +27,7 @@ START_TIMEOUT_S = 240
 
 @dataclass
 class IngestDriver:
-    job: JobSpec
+    job: IngestSpec
     process: subprocess.Popen[bytes] | None = None
 
     @property

@@ -64,14 +64,10 @@ class Place(Protocol):
 
 def plan_stand_in(layout: Layout, mailbox: str) -> JobSpec:
     return JobSpec(
-        pipeline=PIPELINE,
+        id=PIPELINE,
+        kind="stand-in",
         entry_point="stand_in",
         fingerprint="f1",
-        inputs=(),
-        tables=layout.tables("stand_in"),
-        trigger_s=1,
-        rows_per_batch=1,
-        bytes_per_batch=1,
         mailbox=mailbox,
         generations_dir=layout.generations(PIPELINE),
         engine=EngineSpec(memory="64m", class_path=(), bucket=layout.bucket),

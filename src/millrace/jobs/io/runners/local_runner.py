@@ -36,23 +36,23 @@ class LocalRunner:
         self._supervisor = Supervisor(layout.supervisor_socket)
 
     def start(self, job: JobSpec) -> JobStatus:
-        with self._only_one(job.pipeline):
-            status = self.status(job.pipeline)
+        with self._only_one(job.id):
+            status = self.status(job.id)
             if status.state in (JobState.RUNNING, JobState.STOPPING):
                 return status
             self._supervisor.processes()  # says so now when nobody is there to start it
-            self._end_leftovers(job.pipeline)
-            self._mailbox(job.pipeline).write_job(self._next_generation(job))
+            self._end_leftovers(job.id)
+            self._mailbox(job.id).write_job(self._next_generation(job))
             self._load(job)
-            self._supervisor.start(program_name(job.pipeline))
-        return self.status(job.pipeline)
+            self._supervisor.start(program_name(job.id))
+        return self.status(job.id)
 
-    def status(self, pipeline: str) -> JobStatus:
-        job = self._mailbox(pipeline).read_job()
+    def status(self, job_id: str) -> JobStatus:
+        job = self._mailbox(job_id).read_job(JobSpec)
         if job is None:
             return JobStatus(state=JobState.ABSENT)
         try:
-            info = self._supervisor.process(program_name(pipeline))
+            info = self._supervisor.process(program_name(job_id))
         except SupervisorUnreachableError:
             seen = JobStatus(state=JobState.UNKNOWN)
         else:
@@ -60,22 +60,22 @@ class LocalRunner:
         known = {"generation": job.generation, "fingerprint": job.fingerprint}
         return seen.model_copy(update=known)
 
-    def stop(self, pipeline: str, timeout_s: float) -> JobStatus:
-        name = program_name(pipeline)
+    def stop(self, job_id: str, timeout_s: float) -> JobStatus:
+        name = program_name(job_id)
         deadline = time.monotonic() + timeout_s
         try:
             self._supervisor.ask_to_stop(name)
             while self._is_there(name) and time.monotonic() < deadline:
                 time.sleep(_POLL_S)
-            self._end_leftovers(pipeline)
+            self._end_leftovers(job_id)
             while self._is_there(name) and time.monotonic() < deadline + _STOP_WAIT_S:
                 time.sleep(_POLL_S)
         except SupervisorUnreachableError:
-            return self.status(pipeline)
-        return self.status(pipeline)
+            return self.status(job_id)
+        return self.status(job_id)
 
-    def log_tail(self, pipeline: str, lines: int) -> list[str]:
-        return last_lines(self._layout.job_log(pipeline), lines)
+    def log_tail(self, job_id: str, lines: int) -> list[str]:
+        return last_lines(self._layout.job_log(job_id), lines)
 
     def _is_there(self, name: str) -> bool:
         info = self._supervisor.process(name)
@@ -83,32 +83,32 @@ class LocalRunner:
 
     def _next_generation(self, job: JobSpec) -> JobSpec:
         """Above every one that was claimed, and above the last that was meant to be."""
-        before = self._mailbox(job.pipeline).read_job()
-        claimed = generations.latest(self._layout.generations(job.pipeline), self._layout.bucket)
+        before = self._mailbox(job.id).read_job(JobSpec)
+        claimed = generations.latest(self._layout.generations(job.id), self._layout.bucket)
         newest = max(claimed, before.generation if before else 0)
         return job.model_copy(update={"generation": newest + 1})
 
     def _load(self, job: JobSpec) -> None:
         section = render_job(job_program(job, self._layout))
-        file = self._layout.job(job.pipeline) / "program.conf"
+        file = self._layout.job(job.id) / "program.conf"
         changed = read_text(file) != section
         if changed:
             write_atomic(file, section)
-        self._supervisor.load(program_name(job.pipeline), changed)
+        self._supervisor.load(program_name(job.id), changed)
 
-    def _end_leftovers(self, pipeline: str) -> None:
+    def _end_leftovers(self, job_id: str) -> None:
         """What outlived its parent would write beside the new job, until it met the fence."""
         marks = stack_marks(self._layout)
         if marks is None:
             raise MillraceError(f"{self._layout.stack_id} is missing; run 'millrace up' first")
-        end_marked({**marks, JOB_VARIABLE: pipeline}, grace_s=0)
+        end_marked({**marks, JOB_VARIABLE: job_id}, grace_s=0)
 
-    def _mailbox(self, pipeline: str) -> Mailbox:
-        return Mailbox(self._layout.job(pipeline))
+    def _mailbox(self, job_id: str) -> Mailbox:
+        return Mailbox(self._layout.job(job_id))
 
     @contextmanager
-    def _only_one(self, pipeline: str) -> Iterator[None]:
-        folder = self._layout.job(pipeline)
+    def _only_one(self, job_id: str) -> Iterator[None]:
+        folder = self._layout.job(job_id)
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with (folder / "start.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -118,8 +118,8 @@ class LocalRunner:
 _JOB_PREFIX = "job-"
 
 
-def program_name(pipeline: str) -> str:
-    return f"{_JOB_PREFIX}{pipeline}"
+def program_name(job_id: str) -> str:
+    return f"{_JOB_PREFIX}{job_id}"
 
 
 def is_job(program: str) -> bool:
@@ -138,17 +138,17 @@ def job_pid(shell: int | None) -> int | None:
 def job_program(job: JobSpec, layout: Layout) -> Program:
     command = (str(layout.lake_python), "-m", job.entry_point, Mailbox(job.mailbox).job_file)
     return Program(
-        name=program_name(job.pipeline),
+        name=program_name(job.id),
         command=("/bin/sh", str(layout.home / "infra" / "run-job.sh"), *command),
         directory=layout.home,
-        log=layout.job_log(job.pipeline),
+        log=layout.job_log(job.id),
         priority=40,
         environment={
             "PYTHONPATH": str(layout.home),
             "PYTHONUNBUFFERED": "1",
             "PYSPARK_PYTHON": str(layout.lake_python),
             HOME_VARIABLE: str(layout.home),
-            JOB_VARIABLE: job.pipeline,
+            JOB_VARIABLE: job.id,
         },
         stop_wait_s=_STOP_WAIT_S,
         autostart=False,

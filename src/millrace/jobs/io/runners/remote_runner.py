@@ -57,16 +57,16 @@ class RemoteRunner:
     def start(self, job: JobSpec) -> JobStatus:
         # In this order: a start that overtakes this one shows in what is read later.
         claimed = generations.latest(job.generations_dir, self._layout.bucket)
-        noted = self._mailbox(job.pipeline).read_job()
+        noted = self._mailbox(job.id).read_job(JobSpec)
         if noted and (status := self._look(noted)).state in _LIVE:
             return status
-        found = self._adopt(job.pipeline, job)
+        found = self._adopt(job.id, job)
         return found or self._submit(job, noted.generation if noted else 0, claimed)
 
-    def status(self, pipeline: str) -> JobStatus:
+    def status(self, job_id: str) -> JobStatus:
         known: dict[str, object] = {}
         try:
-            job = self._mailbox(pipeline).read_job()
+            job = self._mailbox(job_id).read_job(JobSpec)
             if job is None:
                 return JobStatus(state=JobState.ABSENT)
             known = {"generation": job.generation, "fingerprint": job.fingerprint}
@@ -74,22 +74,22 @@ class RemoteRunner:
         except TransientError:
             return JobStatus(state=JobState.UNKNOWN).model_copy(update=known)
 
-    def stop(self, pipeline: str, timeout_s: float) -> JobStatus:
+    def stop(self, job_id: str, timeout_s: float) -> JobStatus:
         deadline = time.monotonic() + timeout_s + _KILL_WAIT_S
         try:
-            live = self._service.find_live(self._names(pipeline))
+            live = self._service.find_live(self._names(job_id))
             if live:
-                self._adopt(pipeline)
+                self._adopt(job_id)
                 self._service.end(live.name, timeout_s)
                 self._await_end(live.name, deadline)
         except TransientError:
             return JobStatus(state=JobState.UNKNOWN)
-        return self.status(pipeline)
+        return self.status(job_id)
 
-    def log_tail(self, pipeline: str, lines: int) -> list[str]:
+    def log_tail(self, job_id: str, lines: int) -> list[str]:
         """Nothing while the service is away: a log is told with what else is known."""
         try:
-            job = self._mailbox(pipeline).read_job()
+            job = self._mailbox(job_id).read_job(JobSpec)
             return self._service.log_tail(job.run, lines) if job else []
         except TransientError:
             return []
@@ -101,12 +101,12 @@ class RemoteRunner:
         known = {"generation": job.generation, "fingerprint": job.fingerprint}
         return status.model_copy(update=known)
 
-    def _adopt(self, pipeline: str, wanted: JobSpec | None = None) -> JobStatus | None:
+    def _adopt(self, job_id: str, wanted: JobSpec | None = None) -> JobStatus | None:
         """A run whose start nobody wrote down: whoever asked for it was gone before the answer."""
-        live = self._service.find_live(self._names(pipeline))
+        live = self._service.find_live(self._names(job_id))
         if live is None:
             return None
-        spec = self._read_spec(pipeline, live.generation)
+        spec = self._read_spec(job_id, live.generation)
         if spec is None and wanted:
             # Its mailbox was emptied. No file has this fingerprint, so it is replaced.
             spec = wanted.model_copy(update={"generation": live.generation, "fingerprint": ""})
@@ -127,39 +127,37 @@ class RemoteRunner:
 
         One that was written and never noted comes first: its start may have arrived.
         """
-        names = self._files(job.pipeline).names("generations")
+        names = self._files(job.id).names("generations")
         written = [int(name.removesuffix(".json")) for name in names]
         open_starts = [number for number in written if number > noted]
         return self._write_spec(job, max(open_starts, default=max(claimed, noted) + 1))
 
     def _write_spec(self, job: JobSpec, generation: int) -> JobSpec:
         spec = job.model_copy(update={"generation": generation})
-        is_ours = self._files(job.pipeline).put_new(
-            spec_name(generation), spec.model_dump_json(indent=2)
-        )
-        return spec if is_ours else self._read_spec(job.pipeline, generation) or spec
+        is_ours = self._files(job.id).put_new(spec_name(generation), spec.model_dump_json(indent=2))
+        return spec if is_ours else self._read_spec(job.id, generation) or spec
 
-    def _read_spec(self, pipeline: str, generation: int) -> JobSpec | None:
-        text = self._files(pipeline).read(spec_name(generation))
+    def _read_spec(self, job_id: str, generation: int) -> JobSpec | None:
+        text = self._files(job_id).read(spec_name(generation))
         return JobSpec.model_validate_json(text) if text else None
 
     def _note(self, spec: JobSpec, run: str) -> JobStatus:
-        mailbox = self._mailbox(spec.pipeline)
-        newest = mailbox.read_job()
+        mailbox = self._mailbox(spec.id)
+        newest = mailbox.read_job(JobSpec)
         if newest is None or newest.generation <= spec.generation:
             mailbox.write_job(spec.model_copy(update={"run": run}))
-            self._files(spec.pipeline).delete([spec_name(spec.generation - _SPECS_KEPT)])
-        return self.status(spec.pipeline)
+            self._files(spec.id).delete([spec_name(spec.generation - _SPECS_KEPT)])
+        return self.status(spec.id)
 
     def _await_end(self, run: str, deadline: float) -> None:
         while self._service.look(run).state in _LIVE and time.monotonic() < deadline:
             time.sleep(self.poll_s)
 
-    def _names(self, pipeline: str) -> RunNames:
-        return RunNames(pipeline, self._layout.generations(pipeline))
+    def _names(self, job_id: str) -> RunNames:
+        return RunNames(job_id, self._layout.generations(job_id))
 
-    def _mailbox(self, pipeline: str) -> Mailbox:
-        return Mailbox(self._layout.shared_mailbox(pipeline), self._layout.bucket)
+    def _mailbox(self, job_id: str) -> Mailbox:
+        return Mailbox(self._layout.shared_mailbox(job_id), self._layout.bucket)
 
-    def _files(self, pipeline: str) -> Objects:
-        return objects_at(self._layout.shared_mailbox(pipeline), self._layout.bucket)
+    def _files(self, job_id: str) -> Objects:
+        return objects_at(self._layout.shared_mailbox(job_id), self._layout.bucket)

@@ -13,8 +13,8 @@ from pydantic import ValidationError
 
 from millrace.base.errors import MillraceError
 from millrace.base.model import Frozen
-from millrace.jobs.core.remote_jobs import plan_for_runner
-from millrace.jobs.core.spec import JobSpec
+from millrace.ingest.core.ingest_plan import plan_for_runner
+from millrace.ingest.core.ingest_spec import IngestSpec
 from millrace.lake.core.refine import RefineSpec
 from millrace.pipelines.core.references import sites_of
 from millrace.pipelines.core.spec import PipelineSpec
@@ -42,7 +42,7 @@ class Deployment(Frozen):
         """Changes with the place and every value in the files, also those no job ever sees."""
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:16]
 
-    def job(self, layout: Layout) -> JobSpec:
+    def job(self, layout: Layout) -> IngestSpec:
         return plan_for_runner(self.pipeline, list(self.sites), layout, self.refine)
 
 
