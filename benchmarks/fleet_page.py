@@ -13,8 +13,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from millrace.fleet.io.status_view import Sight
+from millrace.ingest.core.ingest_beat import IngestBeat, SiteBeat
 from millrace.jobs.core.condition import Condition
-from millrace.jobs.core.heartbeat import Heartbeat, PartitionLag, Phase, SiteBeat
+from millrace.jobs.core.heartbeat import PartitionLag, Phase
 from millrace.jobs.core.journal import Journal
 from millrace.jobs.io.mailbox import Mailbox
 from millrace.settings.core.layout import Layout
@@ -55,8 +56,8 @@ def write_down(layout: Layout, name: str) -> None:
     layout.pipelines.mkdir(parents=True, exist_ok=True)
     (layout.pipelines / f"{name}.yaml").write_text(PIPELINE.format(name=name))
     now = datetime.now(UTC)
-    beat = Heartbeat(
-        pipeline=name,
+    beat = IngestBeat(
+        job=name,
         generation=1,
         fingerprint="f",
         phase=Phase.RUNNING,

@@ -11,9 +11,10 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from millrace.base.errors import MillraceError, TransientError
+from millrace.ingest.core.ingest_beat import IngestBeat
 from millrace.ingest.core.ingest_spec import IngestSpec
-from millrace.jobs.core.heartbeat import Heartbeat, Phase, may_beat
-from millrace.jobs.core.metrics import EVERY_S, Metrics, measures
+from millrace.jobs.core.heartbeat import Phase, may_beat
+from millrace.jobs.core.metrics import EVERY_S, Metrics
 from millrace.jobs.io.mailbox import Mailbox
 from millrace.storage.core.bucket import SCHEME
 from spark_jobs.ingest.query_watch import SiteWatch
@@ -83,7 +84,7 @@ class Pulse:
                 continue
             now = datetime.now(UTC)
             try:
-                put_measures(settings, self.job.id, now, measures(self._beat(), now))
+                put_measures(settings, self.job.noun, self.job.id, now, self._beat().measures(now))
             except TransientError as error:
                 log.warning("%s", error)
 
@@ -92,9 +93,9 @@ class Pulse:
         quiet = timedelta(seconds=self.clock_s() - self._alive_at_s)
         return may_beat(self._phase, quiet)
 
-    def _beat(self) -> Heartbeat:
-        return Heartbeat(
-            pipeline=self.job.id,
+    def _beat(self) -> IngestBeat:
+        return IngestBeat(
+            job=self.job.id,
             generation=self.job.generation,
             fingerprint=self.job.fingerprint,
             phase=self._phase,

@@ -11,6 +11,7 @@ from datetime import datetime
 from confluent_kafka import KafkaException
 
 from millrace.base.errors import MillraceError
+from millrace.ingest.core.ingest_beat import SiteBeat
 from millrace.ingest.core.lag import (
     Bounds,
     Partition,
@@ -23,7 +24,7 @@ from millrace.ingest.core.lag import (
 )
 from millrace.ingest.core.standing import Standing
 from millrace.ingest.io.checkpoint import Checkpoint
-from millrace.jobs.core.heartbeat import MadeAnew, SiteBeat
+from millrace.jobs.core.heartbeat import MadeAnew
 from millrace.kafka.core.incarnations import Histories
 from millrace.lake.core.tally import Tally
 from spark_jobs.kafka.broker_view import Broker

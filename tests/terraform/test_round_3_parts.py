@@ -12,8 +12,9 @@ import pytest
 from millrace.cloud.core.cloud_check import Asked, find_gaps
 from millrace.cloud.io.release import name_release
 from millrace.cloud.io.terraform_outputs import read_outputs
-from millrace.jobs.core.heartbeat import Heartbeat, Phase
-from millrace.jobs.core.metrics import DIMENSION, Metrics, measures
+from millrace.ingest.core.ingest_beat import IngestBeat
+from millrace.jobs.core.heartbeat import Phase
+from millrace.jobs.core.metrics import Metrics
 from millrace.lake.core import bronze
 from millrace.pipelines.io.loader import load_pipelines, load_sites
 from millrace.provisioning.core.site_rights import Acl, Operation, Resource
@@ -27,8 +28,8 @@ from tests.terraform.support.cloud import Cloud
 from tests.terraform.support.tool import Terraform
 
 NAME = "millrace-dev"
-BEAT = Heartbeat(
-    pipeline="any", generation=1, fingerprint="", phase=Phase.RUNNING, at=datetime.now(UTC)
+BEAT = IngestBeat(
+    job="any", generation=1, fingerprint="", phase=Phase.RUNNING, at=datetime.now(UTC)
 )
 
 
@@ -151,10 +152,10 @@ def test_every_alarm_is_told_and_watches_what_is_there(cloud: Cloud, told: dict[
         f"{NAME}-failed-jobs",
     }
     assert all(alarm["AlarmActions"] == topics for alarm in alarms)
-    of_pipelines = [one for one in alarms if one["Dimensions"][0]["Name"] == DIMENSION]
+    of_pipelines = [one for one in alarms if one["Dimensions"][0]["Name"] == "pipeline"]
     metrics = Metrics.model_validate(told["local"]["metrics"])
     assert {(one["Namespace"], one["MetricName"]) for one in of_pipelines} == {
-        (metrics.namespace, name) for name in measures(BEAT, BEAT.at)
+        (metrics.namespace, name) for name in BEAT.measures(BEAT.at)
     }
     watched = {d["Value"] for alarm in alarms for d in alarm["Dimensions"]}
     assert {"temperature", told["local"]["emr_serverless"]["application"], NAME} <= watched

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from millrace.incidents.core.event import Event, Kind
 from millrace.incidents.core.event_sources import of_halts, of_made_anew, of_silences, silences
-from millrace.jobs.core.heartbeat import Heartbeat
+from millrace.ingest.core.ingest_beat import IngestBeat
 from millrace.jobs.core.journal import Journal
 from millrace.jobs.core.trend import Trend, follow
 from millrace.pipelines.core.spec import Supervise
@@ -32,7 +32,7 @@ class Hearing(threading.Thread):
 
     def run(self) -> None:
         while not self._ending.wait(_EVERY_S):
-            if beat := self._driver.mailbox.read_heartbeat():
+            if beat := self._driver.mailbox.read_heartbeat(IngestBeat):
                 self._hear(beat, datetime.now(UTC))
 
     def end(self) -> None:
@@ -43,8 +43,8 @@ class Hearing(threading.Thread):
         """How often the operator heard of each kind."""
         return Counter(event.kind for event in self.events)
 
-    def _hear(self, beat: Heartbeat, now: datetime) -> None:
-        pipeline, before = beat.pipeline, self._journal
+    def _hear(self, beat: IngestBeat, now: datetime) -> None:
+        pipeline, before = beat.job, self._journal
         self._journal = before.hearing(beat)
         self._trend = follow(self._trend, beat, now)
         silent, halts = silences(self._trend, Supervise(), now), self._trend.halts()

@@ -17,9 +17,10 @@ from fastapi.testclient import TestClient
 from millrace.incidents.core.event import Kind, make_event
 from millrace.incidents.core.incident import gather
 from millrace.incidents.io.incident_folders import Incidents
+from millrace.ingest.core.ingest_beat import IngestBeat, SiteBeat
 from millrace.ingest.io import deployment
 from millrace.jobs.core.condition import Condition
-from millrace.jobs.core.heartbeat import Heartbeat, PartitionLag, Phase, SiteBeat
+from millrace.jobs.core.heartbeat import PartitionLag, Phase
 from millrace.jobs.core.journal import Journal
 from millrace.jobs.io.mailbox import Mailbox
 from millrace.relay.core.beat import RelayBeat, SourceBeat
@@ -57,8 +58,8 @@ def write_down(layout: Layout, name: str) -> None:
         partitions=(part,),
         refused={"decode": 1},
     )
-    beat = Heartbeat(
-        pipeline=name, generation=1, fingerprint="f", phase=Phase.RUNNING, at=now, sites=(site,)
+    beat = IngestBeat(
+        job=name, generation=1, fingerprint="f", phase=Phase.RUNNING, at=now, sites=(site,)
     )
     mailbox = Mailbox(layout.job(name))
     mailbox.write_heartbeat(beat)

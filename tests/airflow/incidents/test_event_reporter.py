@@ -10,8 +10,9 @@ from millrace.deployments.io.keeper import utc_now
 from millrace.deployments.io.watch import Watch
 from millrace.incidents.core.event import Event, Kind, read_event
 from millrace.incidents.io.outbox import Outbox
+from millrace.ingest.core.ingest_beat import IngestBeat, SiteBeat
 from millrace.ingest.io.deployment import read_deployment, remember
-from millrace.jobs.core.heartbeat import Heartbeat, PartitionLag, Phase, SiteBeat
+from millrace.jobs.core.heartbeat import PartitionLag, Phase
 from millrace.jobs.io.mailbox import Mailbox
 from millrace.settings.core.layout import Layout
 from millrace.settings.io.environment import Settings
@@ -78,7 +79,7 @@ def test_a_job_that_is_given_up_is_told_once_by_whoever_waits_for_it(layout: Lay
     assert "OutOfMemoryError" not in told(layout)[0].text, "the log is for the page"
 
 
-def beat(at: datetime, *, reachable: bool = True, halted: str = "") -> Heartbeat:
+def beat(at: datetime, *, reachable: bool = True, halted: str = "") -> IngestBeat:
     part = PartitionLag(topic="temperature-data", partition=0, position=9, end=9)
     site = SiteBeat(
         site="plant-a",
@@ -90,8 +91,8 @@ def beat(at: datetime, *, reachable: bool = True, halted: str = "") -> Heartbeat
         halted=halted,
         partitions=(part,),
     )
-    return Heartbeat(
-        pipeline="temperature",
+    return IngestBeat(
+        job="temperature",
         generation=1,
         fingerprint="f",
         phase=Phase.RUNNING,

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from millrace.ingest.core.ingest_beat import IngestBeat
 from millrace.ingest.core.ingest_spec import IngestSpec
 from millrace.jobs.core.heartbeat import Phase
 from millrace.jobs.core.remote_jobs import arguments, spec_name
@@ -43,7 +44,7 @@ def test_a_submitted_job_is_told_and_tells_by_the_bucket_alone(
 
     def phase() -> Phase | None:
         assert process.poll() is None, (tmp_path / "log").read_text()[-4000:]
-        beat = box.read_heartbeat()
+        beat = box.read_heartbeat(IngestBeat)
         return beat.phase if beat else None
 
     with submitted(
@@ -55,7 +56,7 @@ def test_a_submitted_job_is_told_and_tells_by_the_bucket_alone(
         # As a service does it: the JVM alone hears of it.
         process.send_signal(signal.SIGTERM)
         process.wait(60)
-    beat = box.read_heartbeat()
+    beat = box.read_heartbeat(IngestBeat)
     assert beat
     assert (beat.phase, beat.generation, beat.error) == (Phase.STOPPED, 1, "")
     assert not Path(driver.job.mailbox).exists()

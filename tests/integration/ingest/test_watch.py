@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 import pytest
 from confluent_kafka import Message, Producer
 
+from millrace.ingest.core.ingest_beat import IngestBeat
 from millrace.ingest.core.lag import Throughput
 from millrace.ingest.io.checkpoint import Checkpoint
 from millrace.jobs.core.heartbeat import PartitionLag, Phase
@@ -74,10 +75,10 @@ def test_a_heartbeat_goes_on_while_a_jvm_takes_minutes_to_start(new_driver: NewD
     now_s = 0.0
     pulse = Pulse(driver.job, [], clock_s=lambda: now_s)
     pulse.say(Phase.STARTING)
-    first = driver.mailbox.read_heartbeat()
+    first = driver.mailbox.read_heartbeat(IngestBeat)
     now_s = 240.0
     pulse.start()
-    wait_until(lambda: driver.mailbox.read_heartbeat() != first)
+    wait_until(lambda: driver.mailbox.read_heartbeat(IngestBeat) != first)
     pulse.stop()
 
 

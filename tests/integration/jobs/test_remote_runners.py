@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from millrace.base.errors import RunnerRefusedError, RunnerUnreachableError
-from millrace.jobs.core.heartbeat import Heartbeat, Phase, SiteBeat
+from millrace.ingest.core.ingest_beat import IngestBeat, SiteBeat
+from millrace.jobs.core.heartbeat import Phase
 from millrace.jobs.core.remote_jobs import arguments, names_of
 from millrace.jobs.core.spark_application import API_VERSION, GENERATION_LABEL, selector
 from millrace.jobs.core.spec import JobSpec, JobState
@@ -55,13 +56,14 @@ def answering(place: RemotePlace, status: int, said: dict[str, str]) -> None:
 def test_a_mailbox_in_a_bucket_gives_back_what_it_was_given(place: RemotePlace) -> None:
     job, now = place.job(), datetime.now(UTC)
     box = Mailbox(job.mailbox, job.engine.bucket)
-    assert (box.read_job(JobSpec), box.read_heartbeat(), box.read_starts()) == (None, None, ())
-    beat = Heartbeat(pipeline=PIPELINE, generation=3, fingerprint="f", phase=Phase.RUNNING, at=now)
+    assert (box.read_job(JobSpec), box.read_heartbeat(IngestBeat)) == (None, None)
+    assert box.read_starts() == ()
+    beat = IngestBeat(job=PIPELINE, generation=3, fingerprint="f", phase=Phase.RUNNING, at=now)
     box.write_heartbeat(beat)
     box.write_heartbeat(beat.model_copy(update={"generation": 4}))
     box.add_start(4, now, "first start", failure=False)
     again = Mailbox(job.mailbox, job.engine.bucket)
-    assert again.read_heartbeat() == beat.model_copy(update={"generation": 4})
+    assert again.read_heartbeat(IngestBeat) == beat.model_copy(update={"generation": 4})
     assert [start.generation for start in again.read_starts()] == [4]
 
 
@@ -76,8 +78,8 @@ def test_a_job_elsewhere_holds_up_the_end_of_a_site_that_it_reads(place: RemoteP
         reachable=True,
         partitions=(),
     )
-    beat = Heartbeat(
-        pipeline=PIPELINE,
+    beat = IngestBeat(
+        job=PIPELINE,
         generation=1,
         fingerprint="f",
         phase=Phase.RUNNING,

@@ -12,7 +12,8 @@ import pytest
 from confluent_kafka import Consumer, KafkaError, Producer
 from deltalake import DeltaTable
 
-from millrace.jobs.core.heartbeat import Heartbeat, Phase, SiteBeat
+from millrace.ingest.core.ingest_beat import IngestBeat, SiteBeat
+from millrace.jobs.core.heartbeat import Phase
 from millrace.jobs.io.mailbox import Mailbox
 from millrace.kafka.io.client_errors import RefusedError, UnreachableError
 from millrace.kafka.io.sender import Sender
@@ -192,8 +193,8 @@ def beating(layout: Layout, age: timedelta) -> None:
         reachable=True,
         partitions=(),
     )
-    beat = Heartbeat(
-        pipeline="temperature",
+    beat = IngestBeat(
+        job="temperature",
         generation=1,
         fingerprint="",
         phase=Phase.RUNNING,

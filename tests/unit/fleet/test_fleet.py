@@ -8,8 +8,9 @@ import pytest
 
 from millrace.fleet.core.pipeline_card import judge, make_card, make_page, refused_share
 from millrace.fleet.core.site_card import make_site_page
+from millrace.ingest.core.ingest_beat import IngestBeat, SiteBeat
 from millrace.jobs.core.condition import Condition
-from millrace.jobs.core.heartbeat import Heartbeat, PartitionLag, Phase, SiteBeat
+from millrace.jobs.core.heartbeat import PartitionLag, Phase
 from millrace.jobs.core.journal import Journal, Note
 from millrace.pipelines.core.spec import PipelineSpec
 from millrace.sites.core.spec import SiteSpec
@@ -44,9 +45,9 @@ def site(
     )
 
 
-def beat(*sites: SiteBeat, age_s: float = 1) -> Heartbeat:
-    return Heartbeat(
-        pipeline="temperature",
+def beat(*sites: SiteBeat, age_s: float = 1) -> IngestBeat:
+    return IngestBeat(
+        job="temperature",
         generation=3,
         fingerprint="f",
         phase=Phase.RUNNING,
@@ -181,7 +182,7 @@ def test_a_page_has_its_partitions_and_the_newest_event_first() -> None:
     ids=["nobody reads it", "answers", "away", "away since", "another site"],
 )
 def test_a_sites_connection_is_what_the_newest_word_says(
-    beats: dict[str, Heartbeat], connection: str, seen_s: float | None
+    beats: dict[str, IngestBeat], connection: str, seen_s: float | None
 ) -> None:
     spec = SiteSpec(name="plant-a", bootstrap="127.0.0.1:9092")
     page = make_site_page(spec, beats, ("app",), {})

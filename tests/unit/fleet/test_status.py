@@ -7,7 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from millrace.fleet.core.platform_status import describe_pipeline, describe_relay
-from millrace.jobs.core.heartbeat import Heartbeat, PartitionLag, Phase, SiteBeat
+from millrace.ingest.core.ingest_beat import IngestBeat, SiteBeat
+from millrace.jobs.core.heartbeat import PartitionLag, Phase
 from millrace.jobs.core.spec import JobState, JobStatus
 from millrace.kafka.core.coordinates import Part
 from millrace.lake.core.columns import ColumnSpec
@@ -25,7 +26,7 @@ PIPELINE = PipelineSpec(
 )
 
 
-def beat(generation: int = 1, age_s: float = 1, phase: Phase = Phase.RUNNING) -> Heartbeat:
+def beat(generation: int = 1, age_s: float = 1, phase: Phase = Phase.RUNNING) -> IngestBeat:
     partition = PartitionLag(topic="t", partition=0, position=5, end=12)
     site = SiteBeat(
         site="plant-a",
@@ -36,8 +37,8 @@ def beat(generation: int = 1, age_s: float = 1, phase: Phase = Phase.RUNNING) ->
         reachable=True,
         partitions=(partition,),
     )
-    return Heartbeat(
-        pipeline="temperature",
+    return IngestBeat(
+        job="temperature",
         generation=generation,
         fingerprint="f",
         phase=phase,
@@ -64,7 +65,7 @@ def job(state: JobState, exit_code: int | None = None) -> JobStatus:
         (job(JobState.UNKNOWN), beat(), "down"),
     ],
 )
-def test_state(seen: JobStatus, heartbeat: Heartbeat | None, state: str) -> None:
+def test_state(seen: JobStatus, heartbeat: IngestBeat | None, state: str) -> None:
     described = describe_pipeline(PIPELINE, seen, heartbeat, TABLES, NOW)
     assert described.state == state
 

@@ -17,10 +17,11 @@ from millrace.incidents.core.event_sources import (
     of_verdict,
     silences,
 )
+from millrace.ingest.core.ingest_beat import IngestBeat, SiteBeat
 from millrace.jobs.core.condition import Condition
-from millrace.jobs.core.heartbeat import Heartbeat, MadeAnew, Phase, SiteBeat
+from millrace.jobs.core.heartbeat import MadeAnew, Phase
 from millrace.jobs.core.journal import Journal
-from millrace.jobs.core.trend import SiteTrend, Trend
+from millrace.jobs.core.trend import InputTrend, Trend
 from millrace.kafka.core.coordinates import Part
 from millrace.pipelines.core.spec import Supervise
 from millrace.quality.core.quality_task import QualityResult
@@ -84,14 +85,14 @@ def test_an_event_is_one_sentence_and_not_the_log() -> None:
 
 
 def trend(heard_s: float = 0, answered_s: float = 0) -> Trend:
-    site = SiteTrend(
+    site = InputTrend(
         position=1,
         end=1,
         moved_at=NOW,
         heard_at=NOW - timedelta(seconds=heard_s),
         answered_at=NOW - timedelta(seconds=answered_s),
     )
-    return Trend(generation=1, sites={"plant-a": site})
+    return Trend(generation=1, inputs={"plant-a": site})
 
 
 @pytest.mark.parametrize(
@@ -127,7 +128,7 @@ def test_each_site_that_is_halted_is_told_once_and_is_not_silent_too() -> None:
     second = of_halts("p", {"a": "gone"}, {"a": "gone", "b": "refused"}, NOW)
     assert [[event.site for event in events] for events in (first, second)] == [["a"], ["b"]]
     assert (first[0].kind, first[0].text) == (Kind.SITE_HALTED, "site 'a' halted: gone")
-    site = SiteTrend(
+    site = InputTrend(
         position=1,
         end=1,
         moved_at=NOW,
@@ -135,7 +136,7 @@ def test_each_site_that_is_halted_is_told_once_and_is_not_silent_too() -> None:
         answered_at=NOW - timedelta(hours=9),
         halted="refused",
     )
-    away = Trend(generation=1, sites={"a": site})
+    away = Trend(generation=1, inputs={"a": site})
     assert away.halts() == {"a": "refused"}
     assert silences(away, Supervise(), NOW) == {}
 
@@ -243,7 +244,7 @@ def test_a_topic_made_anew_is_one_event_however_often_a_heartbeat_says_so() -> N
     assert of_made_anew("p", Journal(), Journal().hearing(beat_of((first, again)))) == tuple(told)
 
 
-def beat_of(made_anew: tuple[MadeAnew, ...]) -> Heartbeat:
+def beat_of(made_anew: tuple[MadeAnew, ...]) -> IngestBeat:
     site = SiteBeat(
         site="plant-a",
         batch=1,
@@ -254,6 +255,6 @@ def beat_of(made_anew: tuple[MadeAnew, ...]) -> Heartbeat:
         partitions=(),
         made_anew=made_anew,
     )
-    return Heartbeat(
-        pipeline="p", generation=1, fingerprint="f", phase=Phase.RUNNING, at=NOW, sites=(site,)
+    return IngestBeat(
+        job="p", generation=1, fingerprint="f", phase=Phase.RUNNING, at=NOW, sites=(site,)
     )

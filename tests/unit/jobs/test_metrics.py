@@ -10,9 +10,10 @@ import pytest
 from moto import mock_aws
 
 from millrace.base.errors import TransientError
+from millrace.ingest.core.ingest_beat import IngestBeat, SiteBeat
 from millrace.ingest.core.ingest_spec import IngestSpec
-from millrace.jobs.core.heartbeat import Heartbeat, PartitionLag, Phase, SiteBeat
-from millrace.jobs.core.metrics import Metrics, measures
+from millrace.jobs.core.heartbeat import PartitionLag, Phase
+from millrace.jobs.core.metrics import Metrics
 from millrace.jobs.io.aws_metrics import put_measures
 from millrace.settings.core.engine import EngineSpec, Tables
 from spark_jobs.ingest.heartbeat_writer import Pulse
@@ -22,7 +23,7 @@ NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SETTINGS = Metrics(region="eu-central-1")
 
 
-def beat(waits_s: float | None, batch_s: float | None) -> Heartbeat:
+def beat(waits_s: float | None, batch_s: float | None) -> IngestBeat:
     """A message that waits for so long, and a last batch so long ago."""
     oldest = None if waits_s is None else NOW - timedelta(seconds=waits_s)
     part = PartitionLag(
@@ -38,8 +39,8 @@ def beat(waits_s: float | None, batch_s: float | None) -> Heartbeat:
         reachable=True,
         partitions=(part,),
     )
-    return Heartbeat(
-        pipeline="heat", generation=1, fingerprint="f", phase=Phase.RUNNING, at=NOW, sites=(site,)
+    return IngestBeat(
+        job="heat", generation=1, fingerprint="f", phase=Phase.RUNNING, at=NOW, sites=(site,)
     )
 
 
@@ -53,7 +54,7 @@ def beat(waits_s: float | None, batch_s: float | None) -> Heartbeat:
     ids=["behind", "before its first batch", "nothing sent for a while"],
 )
 def test_a_batch_is_old_only_while_something_waits(waits_s, batch_s, told) -> None:
-    assert measures(beat(waits_s, batch_s), NOW) == told
+    assert beat(waits_s, batch_s).measures(NOW) == told
 
 
 def test_a_halted_site_is_told_by_itself() -> None:
@@ -61,7 +62,7 @@ def test_a_halted_site_is_told_by_itself() -> None:
     fresh, behind = beat(2, 1), beat(9_000, 9_000)
     halted = behind.sites[0].model_copy(update={"halted": "records are gone"})
     both = fresh.model_copy(update={"sites": (*fresh.sites, halted)})
-    assert measures(both, NOW) == {"lag_s": 2, "batch_age_s": 1, "halted_sites": 1}
+    assert both.measures(NOW) == {"lag_s": 2, "batch_age_s": 1, "halted_sites": 1}
 
 
 @pytest.fixture
@@ -74,7 +75,7 @@ def _keys(monkeypatch: pytest.MonkeyPatch) -> None:
 @mock_aws
 def test_a_measure_is_found_by_its_pipeline() -> None:
     now = datetime.now(UTC)
-    put_measures(SETTINGS, "heat", now, {"lag_s": 30.0})
+    put_measures(SETTINGS, "pipeline", "heat", now, {"lag_s": 30.0})
     assert _maximum("lag_s", now) == 30
 
 
@@ -104,7 +105,7 @@ def test_a_service_that_is_away_may_be_back(monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nowhere")
     with pytest.raises(TransientError, match="cloudwatch:PutMetricData"):
-        put_measures(Metrics(region="eu-north-1"), "heat", NOW, {"lag_s": 1.0})
+        put_measures(Metrics(region="eu-north-1"), "pipeline", "heat", NOW, {"lag_s": 1.0})
 
 
 def _maximum(name: str, now: datetime) -> float:

@@ -6,8 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from millrace.ingest.core.ingest_beat import IngestBeat, SiteBeat
 from millrace.jobs.core.condition import Condition, Observation, backoff
-from millrace.jobs.core.heartbeat import Heartbeat, PartitionLag, Phase, SiteBeat, may_beat
+from millrace.jobs.core.heartbeat import PartitionLag, Phase, may_beat
 from millrace.jobs.core.spec import JobState, JobStatus
 from millrace.jobs.core.supervision import Action, Decision, Start, decide
 from millrace.jobs.core.trend import Trend, follow
@@ -56,9 +57,9 @@ def beat(
     error: str = "",
     *sites: SiteBeat,
     phase: Phase = Phase.RUNNING,
-) -> Heartbeat:
-    return Heartbeat(
-        pipeline="p",
+) -> IngestBeat:
+    return IngestBeat(
+        job="p",
         generation=generation,
         fingerprint="f",
         phase=phase,
@@ -92,7 +93,7 @@ def seen(
     fingerprint: str = "f",
     exit_code: int | None = None,
     since: datetime | None = None,
-    heartbeat: Heartbeat | None = None,
+    heartbeat: IngestBeat | None = None,
     trend: Trend | None = None,
     said: str = "",
 ) -> Observation:
@@ -424,7 +425,7 @@ def test_no_budget_at_all_names_no_next_try() -> None:
 def test_a_trend_forgets_a_former_generation() -> None:
     old = trend_of(WAITING, WAITING, over=6 * MINUTES)
     new = follow(old, beat(NOW, 4, "", WAITING), NOW)
-    assert new.stuck_sites(NOW, timedelta(0)) == ()
+    assert new.stuck(NOW, timedelta(0)) == ()
 
 
 @pytest.mark.parametrize(

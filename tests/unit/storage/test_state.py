@@ -6,7 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
-from millrace.jobs.core.heartbeat import Heartbeat, Phase
+from millrace.ingest.core.ingest_beat import IngestBeat
+from millrace.jobs.core.heartbeat import Phase
 from millrace.jobs.io import generations
 from millrace.jobs.io.mailbox import Mailbox
 from millrace.storage.io.files import write_atomic, write_new
@@ -43,30 +44,30 @@ def test_a_file_is_its_owner_s_alone(tmp_path: Path) -> None:
 
 
 def test_a_heartbeat_reads_as_written(tmp_path: Path) -> None:
-    beat = Heartbeat(pipeline="t", generation=3, fingerprint="f", phase=Phase.RUNNING, at=NOW)
+    beat = IngestBeat(job="t", generation=3, fingerprint="f", phase=Phase.RUNNING, at=NOW)
     box = Mailbox(tmp_path)
-    assert box.read_heartbeat() is None
+    assert box.read_heartbeat(IngestBeat) is None
     box.write_heartbeat(beat)
-    assert box.read_heartbeat() == beat
+    assert box.read_heartbeat(IngestBeat) == beat
 
 
 def test_a_heartbeat_of_an_earlier_release_is_read(tmp_path: Path) -> None:
     """A job goes on while what watches it is renewed."""
     part = '{"topic": "t", "partition": 0, "position": 4, "end": 9, "oldest_waiting": null}'
     (tmp_path / "heartbeat.json").write_text(
-        '{"pipeline": "t", "generation": 3, "fingerprint": "f", "phase": "running",'
+        '{"job": "t", "generation": 3, "fingerprint": "f", "phase": "running",'
         ' "at": "2026-01-01T00:00:00Z", "error": "", "sites": [{"site": "plant-a", "batch": 1,'
         ' "rows_per_s": 1, "rows_total": 1, "last_batch_at": null, "reachable": true,'
         f' "refused": {{}}, "broken": {{}}, "partitions": [{part}]}}]}}'
     )
-    beat = Mailbox(tmp_path).read_heartbeat()
+    beat = Mailbox(tmp_path).read_heartbeat(IngestBeat)
     assert beat is not None
     assert (beat.lag_records, beat.sites[0].partitions[0].newest_at) == (5, None)
 
 
 def test_a_damaged_heartbeat_is_no_heartbeat(tmp_path: Path) -> None:
-    (tmp_path / "heartbeat.json").write_text('{"pipeline": "t"')
-    assert Mailbox(tmp_path).read_heartbeat() is None
+    (tmp_path / "heartbeat.json").write_text('{"job": "t"')
+    assert Mailbox(tmp_path).read_heartbeat(IngestBeat) is None
 
 
 def test_starts_are_kept_in_order_and_bounded(tmp_path: Path) -> None:

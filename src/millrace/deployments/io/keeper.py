@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from millrace.base.errors import JobFailedError
+from millrace.ingest.core.ingest_beat import IngestBeat
 from millrace.ingest.io.deployment import Deployment
 from millrace.jobs.core.condition import Observation
-from millrace.jobs.core.heartbeat import Heartbeat
 from millrace.jobs.core.spec import JobSpec, JobStatus, Runner
 from millrace.jobs.core.supervision import Action, Decision, decide
 from millrace.jobs.core.trend import Trend, follow
@@ -75,11 +75,11 @@ class Keeper:
         # What the looks before this one saw; without them nothing is stuck or rising.
         self.trend = trend
         # The last look's.
-        self.beat: Heartbeat | None = None
+        self.beat: IngestBeat | None = None
 
     def look(self) -> tuple[JobStatus, Decision]:
         now, status = self._clock(), self._runner.status(self.name)
-        beat = self.beat = self.mailbox.read_heartbeat()
+        beat = self.beat = self.mailbox.read_heartbeat(IngestBeat)
         self.trend = follow(self.trend, beat, now) if beat else None
         seen = Observation(
             now=now,

@@ -145,8 +145,7 @@ def _said_plainly(step: Callable[[], Event | None]) -> Event | None:
 def describe(beat: Heartbeat, outcome: Outcome, now: datetime) -> str:
     return (
         f"{beat.phase}: generation={beat.generation} pid={outcome.status.pid}"
-        f" rows_per_s={beat.rows_per_s:.1f} lag_records={beat.lag_records}"
-        f" lag_s={beat.lag_s(now):.1f} heartbeat_age_s={beat.age_s(now):.0f}"
+        f" {beat.progress(now)} heartbeat_age_s={beat.age_s(now):.0f}"
     )
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from millrace.base.model import Frozen
+from millrace.ingest.core.ingest_beat import IngestBeat, SiteBeat
 from millrace.jobs.core.condition import Condition, describe_halts
-from millrace.jobs.core.heartbeat import Heartbeat, SiteBeat
 from millrace.jobs.core.journal import Journal, Note, Sample
 from millrace.lake.core.refine import Severity
 from millrace.pipelines.core.spec import PipelineSpec
@@ -94,7 +94,7 @@ class Page(Frozen):
 def make_card(
     spec: PipelineSpec,
     sites: tuple[str, ...],
-    beat: Heartbeat | None,
+    beat: IngestBeat | None,
     journal: Journal,
     now: datetime,
     verdict: Verdict | None = None,
@@ -118,7 +118,7 @@ def make_card(
         lag_records=beat.lag_records if beat else 0,
         behind_s=round(beat.lag_s(now), 1) if beat else 0.0,
         refused=refused_share(beat.sites) if beat else None,
-        last_batch_at=beat.last_batch_at if beat else None,
+        last_batch_at=beat.worked_at if beat else None,
         verdict=verdict,
         maintained_at=maintained_at,
         history=journal.samples,
@@ -126,7 +126,7 @@ def make_card(
 
 
 def judge(
-    spec: PipelineSpec, beat: Heartbeat | None, note: Note | None, now: datetime
+    spec: PipelineSpec, beat: IngestBeat | None, note: Note | None, now: datetime
 ) -> tuple[str, str]:
     """Supervision's word, unless job and supervision have both fallen silent since."""
     if note is None:
@@ -149,7 +149,9 @@ def refused_share(sites: tuple[SiteBeat, ...]) -> float | None:
     return round(refused / rows, 4) if rows else None
 
 
-def make_page(card: Card, beat: Heartbeat | None, journal: Journal, tables: dict[str, str]) -> Page:
+def make_page(
+    card: Card, beat: IngestBeat | None, journal: Journal, tables: dict[str, str]
+) -> Page:
     sites = beat.sites if beat else ()
     return Page(
         card=card,

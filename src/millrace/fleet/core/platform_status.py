@@ -8,8 +8,9 @@ from pathlib import Path
 from pydantic import Field
 
 from millrace.base.model import Frozen
+from millrace.ingest.core.ingest_beat import IngestBeat
 from millrace.jobs.core.condition import Condition, describe_halts
-from millrace.jobs.core.heartbeat import Heartbeat, Phase
+from millrace.jobs.core.heartbeat import Phase
 from millrace.jobs.core.spec import JobState, JobStatus
 from millrace.pipelines.core.spec import PipelineSpec
 from millrace.relay.core.beat import RelayBeat
@@ -101,7 +102,7 @@ class StackStatus(Frozen):
 def describe_pipeline(
     pipeline: PipelineSpec,
     job: JobStatus,
-    beat: Heartbeat | None,
+    beat: IngestBeat | None,
     tables: Tables,
     now: datetime,
 ) -> PipelineStatus:
@@ -113,7 +114,7 @@ def describe_pipeline(
         lag_s=round(beat.lag_s(now), 1) if beat else None,
         rows_per_s=round(beat.rows_per_s, 1) if beat and state in _READING else 0.0,
         refused=beat.refused if beat else 0,
-        last_batch_at=beat.last_batch_at if beat else None,
+        last_batch_at=beat.worked_at if beat else None,
         tables={layer: _as_uri(one) for layer, one in tables_of(pipeline, tables).items()},
         note=_note(job, beat),
     )
@@ -145,7 +146,7 @@ def _as_uri(table: str) -> str:
     return table if "://" in table else Path(table).as_uri()
 
 
-def _state(pipeline: PipelineSpec, job: JobStatus, beat: Heartbeat | None, now: datetime) -> str:
+def _state(pipeline: PipelineSpec, job: JobStatus, beat: IngestBeat | None, now: datetime) -> str:
     """The process by the runner, what it does by its heartbeat."""
     if job.state == JobState.UNKNOWN:
         return DOWN
@@ -159,7 +160,7 @@ def _state(pipeline: PipelineSpec, job: JobStatus, beat: Heartbeat | None, now: 
     return Condition.DEGRADED if beat.halts and beat.phase == Phase.RUNNING else beat.phase
 
 
-def _note(job: JobStatus, beat: Heartbeat | None) -> str:
+def _note(job: JobStatus, beat: IngestBeat | None) -> str:
     if job.state == JobState.DEAD:
         return "ended by a signal" if job.exit_code is None else f"exit {job.exit_code}"
     if beat is None or beat.generation != job.generation:

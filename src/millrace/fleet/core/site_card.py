@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from millrace.base.model import Frozen
-from millrace.jobs.core.heartbeat import Heartbeat
+from millrace.ingest.core.ingest_beat import IngestBeat
 from millrace.sites.core.spec import SiteSpec
 
 
@@ -40,7 +40,7 @@ class SitePage(Frozen):
 
 def make_site_page(
     spec: SiteSpec,
-    beats: Mapping[str, Heartbeat],
+    beats: Mapping[str, IngestBeat],
     users: tuple[str, ...],
     certificates: dict[str, datetime],
 ) -> SitePage:

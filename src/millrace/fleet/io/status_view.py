@@ -15,8 +15,8 @@ from millrace.fleet.core.pipeline_card import Card, Page, Verdict, make_card, ma
 from millrace.fleet.core.platform_status import RelayStatus, describe_relay, tables_of
 from millrace.fleet.core.site_card import SitePage, make_site_page
 from millrace.incidents.io.incident_folders import Incidents
+from millrace.ingest.core.ingest_beat import IngestBeat
 from millrace.ingest.io.deployment import read_alone
-from millrace.jobs.core.heartbeat import Heartbeat
 from millrace.jobs.core.journal import Journal
 from millrace.jobs.io.installed_runners import load_runner
 from millrace.jobs.io.mailbox import Mailbox, open_mailbox
@@ -129,7 +129,7 @@ class Sight:
         found, page = store.read(incident_id), store.page(incident_id)
         return (found.pipeline, page) if found and page else None
 
-    def _card(self, spec: PipelineSpec, beat: Heartbeat | None, journal: Journal) -> Card:
+    def _card(self, spec: PipelineSpec, beat: IngestBeat | None, journal: Journal) -> Card:
         sites = tuple(site.site for site in beat.sites) if beat else ()
         return make_card(
             spec,
@@ -141,10 +141,10 @@ class Sight:
             self._maintained_at(spec.name),
         )
 
-    def _written(self, spec: PipelineSpec) -> tuple[Heartbeat | None, Journal]:
+    def _written(self, spec: PipelineSpec) -> tuple[IngestBeat | None, Journal]:
         mailbox = open_mailbox(self.layout, spec.name, is_remote=spec.is_remote)
         try:
-            beat = mailbox.read_heartbeat()
+            beat = mailbox.read_heartbeat(IngestBeat)
         except TransientError:
             beat = None  # A bucket that is away hides nothing else.
         return beat, Mailbox(self.layout.job(spec.name)).read_journal()

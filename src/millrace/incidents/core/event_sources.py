@@ -59,8 +59,8 @@ def silences(trend: Trend | None, policy: Supervise, now: datetime) -> dict[str,
     """The sites that say nothing, each with what is known of it."""
     if trend is None:
         return {}
-    quiet = trend.silent_sites(now, policy.silent_after) if policy.silent_after else ()
-    away = trend.away_sites(now, policy.stuck_after)
+    quiet = trend.silent(now, policy.silent_after) if policy.silent_after else ()
+    away = trend.away(now, policy.stuck_after)
     longer = format_duration(policy.silent_after) if policy.silent_after else ""
     stuck = format_duration(policy.stuck_after)
     found = {

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from millrace.jobs.core.heartbeat import START_PATIENCE, Heartbeat, Phase, SiteBeat
+from millrace.jobs.core.heartbeat import START_PATIENCE, Heartbeat, InputBeat, Phase
 from millrace.jobs.core.spec import JobState, JobStatus
 from millrace.jobs.core.trend import Trend
 from millrace.pipelines.core.spec import Supervise
@@ -56,8 +56,8 @@ class Observation:
         return self.status.fingerprint != self.wanted_fingerprint
 
     def has_worked_since(self, start: datetime | None) -> bool:
-        """It finished a batch of its own."""
-        last = self.own_beat.last_batch_at if self.own_beat else None
+        """It finished a piece of work of its own."""
+        last = self.own_beat.worked_at if self.own_beat else None
         return start is not None and last is not None and last >= start
 
 
@@ -112,7 +112,7 @@ def _complaints(seen: Observation, policy: Supervise) -> Iterator[Finding]:
     beat, trend = seen.own_beat, seen.trend
     if beat is None or trend is None:
         return
-    stuck = trend.stuck_sites(seen.now, policy.stuck_after)
+    stuck = trend.stuck(seen.now, policy.stuck_after)
     if stuck:
         span_s = policy.stuck_after.total_seconds()
         text = f"data waits, and nothing moved for {span_s:.0f} s: {', '.join(stuck)}"
@@ -123,7 +123,7 @@ def _complaints(seen: Observation, policy: Supervise) -> Iterator[Finding]:
     if lag_s > policy.max_lag.total_seconds() and trend.is_rising(lag_s):
         text = f"the oldest message waits {lag_s:.0f} s and more each minute; max_lag is exceeded"
         yield Finding(Condition.LAGGING, text)
-    silent = trend.silent_sites(seen.now, policy.silent_after) if policy.silent_after else ()
+    silent = trend.silent(seen.now, policy.silent_after) if policy.silent_after else ()
     if silent:
         text = f"no message came for longer than silent_after: {', '.join(silent)}"
         yield Finding(Condition.INPUT_SILENT, text)
@@ -132,16 +132,16 @@ def _complaints(seen: Observation, policy: Supervise) -> Iterator[Finding]:
 def describe_halts(beat: Heartbeat) -> str:
     """Each halted site with its reason, and what waits there: the job's lag leaves it out."""
     return "; ".join(
-        f"site {site.site} halted{_what_waits(site, beat.at)}: {site.halted}"
-        for site in beat.sites
-        if site.halted
+        f"site {one.name} halted{_what_waits(one, beat.at)}: {one.halted}"
+        for one in beat.inputs
+        if one.halted
     )
 
 
-def _what_waits(site: SiteBeat, now: datetime) -> str:
-    if not site.lag_records:
+def _what_waits(one: InputBeat, now: datetime) -> str:
+    if not one.lag_records:
         return ""
-    return f" ({site.lag_records} messages wait, the oldest for {site.lag_s(now):.0f} s)"
+    return f" ({one.lag_records} messages wait, the oldest for {one.lag_s(now):.0f} s)"
 
 
 def _patience(seen: Observation, policy: Supervise) -> timedelta:

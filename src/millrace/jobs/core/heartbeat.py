@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import Protocol
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict
 
 from millrace.base.model import Frozen
 
@@ -58,90 +59,117 @@ class MadeAnew(Frozen):
     found_at: datetime
 
 
-class SiteBeat(Frozen):
-    """One query of a job. `reachable` is False while its broker does not answer."""
-
-    site: str
-    batch: int
-    rows_per_s: float
-    rows_total: int
-    last_batch_at: datetime | None
-    reachable: bool
-    partitions: tuple[PartitionLag, ...]
-    # Why it was halted while the other sites go on; empty while it is not.
-    halted: str = ""
-    # From the broker's time of the last batch's oldest message until all tables had the batch.
-    readable_after_s: float | None = None
-    # Since the job began: rows in quarantine by stage, and rows against each rule.
-    refused: dict[str, int] = Field(default_factory=dict)
-    broken: dict[str, int] = Field(default_factory=dict)
-    # The newest of its topics, as its checkpoint remembers them.
-    made_anew: tuple[MadeAnew, ...] = ()
+class InputBeat(Protocol):
+    """What supervision follows of each thing that a job reads: a site, say."""
 
     @property
-    def lag_records(self) -> int:
-        return sum(part.records for part in self.partitions)
+    def name(self) -> str: ...
+
+    @property
+    def position(self) -> int: ...
+
+    @property
+    def end(self) -> int: ...
+
+    @property
+    def reachable(self) -> bool:
+        """False while its broker does not answer."""
+
+    @property
+    def halted(self) -> str:
+        """Why it was halted while the others go on; empty while it is not."""
+
+    @property
+    def lag_records(self) -> int: ...
 
     def lag_s(self, now: datetime) -> float:
-        """Age of the oldest message not yet in the table."""
-        waiting = [p.oldest_waiting for p in self.partitions if p.oldest_waiting]
-        return max(0.0, (now - min(waiting)).total_seconds()) if waiting else 0.0
+        """Age of the oldest message that waits."""
 
 
-class Heartbeat(Frozen):
-    """Written by atomic replace, so a reader never sees half of one."""
+class Heartbeat(BaseModel):
+    """What every job says of itself; written by atomic replace, so no reader sees half of it.
 
-    pipeline: str
+    Each kind adds fields of its own, and answers by them what is asked below of all kinds. Read as
+    this class, a heartbeat tells what is common, whatever its kind.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    job: str
     generation: int
     fingerprint: str
     phase: Phase
     at: datetime
-    sites: tuple[SiteBeat, ...] = ()
     error: str = ""
 
     @property
-    def going(self) -> tuple[SiteBeat, ...]:
-        """The sites that read, which say how fresh the job is; all sites, where none reads.
-
-        What waits at a halted site waits for a person, however well the job works.
-        """
-        return tuple(site for site in self.sites if not site.halted) or self.sites
+    def inputs(self) -> tuple[InputBeat, ...]:
+        """What it reads; none, where a kind reads nothing that could wait."""
+        return ()
 
     @property
-    def lag_records(self) -> int:
-        return sum(site.lag_records for site in self.going)
-
-    @property
-    def refused(self) -> int:
-        return sum(sum(site.refused.values()) for site in self.sites)
-
-    @property
-    def last_batch_at(self) -> datetime | None:
-        """As the checkpoints remember it: it may be a former generation's."""
-        return max((s.last_batch_at for s in self.sites if s.last_batch_at), default=None)
-
-    @property
-    def readable_after_s(self) -> float | None:
-        """Of the site that took longest with its last batch."""
-        known = [s.readable_after_s for s in self.sites if s.readable_after_s is not None]
-        return max(known, default=None)
-
-    @property
-    def halts(self) -> dict[str, str]:
-        """The sites that wait for a person, and why; the others go on."""
-        return {site.site: site.halted for site in self.sites if site.halted}
+    def worked_at(self) -> datetime | None:
+        """When it last finished a piece of work; it may have been a former generation."""
+        return None
 
     @property
     def rows_per_s(self) -> float:
-        return sum(site.rows_per_s for site in self.sites)
+        return 0.0
+
+    @property
+    def refused(self) -> int:
+        """Since the job began."""
+        return 0
+
+    @property
+    def made_anew(self) -> tuple[tuple[str, MadeAnew], ...]:
+        """Topics that were deleted and made again, each with its site."""
+        return ()
+
+    @property
+    def going(self) -> tuple[InputBeat, ...]:
+        """The inputs that are read, which say how fresh the job is; all, where none is read.
+
+        What waits at a halted input waits for a person, however well the job works.
+        """
+        return tuple(one for one in self.inputs if not one.halted) or self.inputs
+
+    @property
+    def lag_records(self) -> int:
+        return sum(one.lag_records for one in self.going)
 
     def lag_s(self, now: datetime) -> float:
-        return max((site.lag_s(now) for site in self.going), default=0.0)
+        return max((one.lag_s(now) for one in self.going), default=0.0)
 
-    def reads(self, site: str, now: datetime) -> bool:
+    @property
+    def halts(self) -> dict[str, str]:
+        """The inputs that wait for a person, and why; the others go on."""
+        return {one.name: one.halted for one in self.inputs if one.halted}
+
+    def measures(self, now: datetime) -> dict[str, float]:
+        """What a service that raises alarms is told each minute.
+
+        How long the oldest message waits, and while any does, how old the last piece of work is. A
+        halted input counts for itself: its messages wait until a person has mended something there.
+        """
+        waits = self.lag_records > 0 and self.worked_at is not None
+        worked_at = self.worked_at or now
+        return {
+            "lag_s": self.lag_s(now),
+            "batch_age_s": max(0.0, (now - worked_at).total_seconds()) if waits else 0.0,
+            "halted_sites": float(len(self.halts)),
+        }
+
+    def progress(self, now: datetime) -> str:
+        """How it goes on, in a line of a log."""
+        return (
+            f"rows_per_s={self.rows_per_s:.1f} lag_records={self.lag_records}"
+            f" lag_s={self.lag_s(now):.1f}"
+        )
+
+    def is_alive(self, now: datetime) -> bool:
         """Whether a living job said so a moment ago."""
-        is_alive = self.phase in _ALIVE and now - self.at < _SILENT_AFTER
-        return is_alive and any(one.site == site for one in self.sites)
+        return self.phase in _ALIVE and now - self.at < _SILENT_AFTER
 
     def age_s(self, now: datetime) -> float:
         return max(0.0, (now - self.at).total_seconds())

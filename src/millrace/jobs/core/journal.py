@@ -1,4 +1,4 @@
-"""What supervision writes down of a pipeline, for those who look later."""
+"""What supervision writes down of a job, for those who look later."""
 
 from __future__ import annotations
 
@@ -48,9 +48,7 @@ class Journal(Frozen):
 
     def hearing(self, beat: Heartbeat | None) -> Journal:
         """What the job found to be made anew, each once."""
-        heard = [
-            (site.site, one) for site in (beat.sites if beat else ()) for one in site.made_anew
-        ]
+        heard = beat.made_anew if beat else ()
         new = [one for one in heard if one not in self.made_anew]
         if not new:
             return self

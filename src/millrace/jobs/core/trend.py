@@ -8,13 +8,13 @@ from datetime import datetime, timedelta
 from pydantic import Field
 
 from millrace.base.model import Frozen
-from millrace.jobs.core.heartbeat import Heartbeat, SiteBeat
+from millrace.jobs.core.heartbeat import Heartbeat, InputBeat
 
 _SAMPLE_EVERY = timedelta(seconds=10)
 _SAMPLES = 7
 
 
-class SiteTrend(Frozen):
+class InputTrend(Frozen):
     position: int
     end: int
     # When it last read on, or had nothing to read, or was halted, or its broker was away.
@@ -29,21 +29,22 @@ class SiteTrend(Frozen):
 
 class Trend(Frozen):
     generation: int
-    sites: Mapping[str, SiteTrend] = Field(default_factory=dict)
+    # By the input's name.
+    inputs: Mapping[str, InputTrend] = Field(default_factory=dict)
     # The lag of the last minute, in seconds, oldest first.
     lags: tuple[tuple[datetime, float], ...] = ()
 
-    def stuck_sites(self, now: datetime, after: timedelta) -> tuple[str, ...]:
-        return tuple(name for name, site in self.sites.items() if now - site.moved_at > after)
+    def stuck(self, now: datetime, after: timedelta) -> tuple[str, ...]:
+        return tuple(name for name, one in self.inputs.items() if now - one.moved_at > after)
 
-    def silent_sites(self, now: datetime, after: timedelta) -> tuple[str, ...]:
-        return tuple(name for name, site in self.sites.items() if now - site.heard_at > after)
+    def silent(self, now: datetime, after: timedelta) -> tuple[str, ...]:
+        return tuple(name for name, one in self.inputs.items() if now - one.heard_at > after)
 
-    def away_sites(self, now: datetime, after: timedelta) -> tuple[str, ...]:
-        return tuple(name for name, site in self.sites.items() if now - site.answered_at > after)
+    def away(self, now: datetime, after: timedelta) -> tuple[str, ...]:
+        return tuple(name for name, one in self.inputs.items() if now - one.answered_at > after)
 
     def halts(self) -> dict[str, str]:
-        return {name: site.halted for name, site in self.sites.items() if site.halted}
+        return {name: one.halted for name, one in self.inputs.items() if one.halted}
 
     def is_rising(self, lag_s: float) -> bool:
         """Over a minute; until one is seen nobody knows."""
@@ -53,35 +54,33 @@ class Trend(Frozen):
 def follow(before: Trend | None, beat: Heartbeat, now: datetime) -> Trend:
     """A new generation begins anew."""
     known = before if before and before.generation == beat.generation else None
-    sites = known.sites if known else {}
+    inputs = known.inputs if known else {}
     return Trend(
         generation=beat.generation,
-        sites={site.site: _follow_site(sites.get(site.site), site, now) for site in beat.sites},
+        inputs={one.name: _follow_input(inputs.get(one.name), one, now) for one in beat.inputs},
         lags=_follow_lag(known.lags if known else (), beat.lag_s(now), now),
     )
 
 
-def _follow_site(before: SiteTrend | None, site: SiteBeat, now: datetime) -> SiteTrend:
-    position = sum(part.position for part in site.partitions)
-    end = sum(part.end for part in site.partitions)
+def _follow_input(before: InputTrend | None, one: InputBeat, now: datetime) -> InputTrend:
     if before is None:
-        return SiteTrend(
-            position=position,
-            end=end,
+        return InputTrend(
+            position=one.position,
+            end=one.end,
             moved_at=now,
             heard_at=now,
             answered_at=now,
-            halted=site.halted,
+            halted=one.halted,
         )
-    has_moved = position != before.position or not site.lag_records
-    has_moved = has_moved or bool(site.halted) or not site.reachable
-    return SiteTrend(
-        position=position,
-        end=end,
+    has_moved = one.position != before.position or not one.lag_records
+    has_moved = has_moved or bool(one.halted) or not one.reachable
+    return InputTrend(
+        position=one.position,
+        end=one.end,
         moved_at=now if has_moved else before.moved_at,
-        heard_at=now if end != before.end else before.heard_at,
-        answered_at=now if site.reachable else before.answered_at,
-        halted=site.halted,
+        heard_at=now if one.end != before.end else before.heard_at,
+        answered_at=now if one.reachable else before.answered_at,
+        halted=one.halted,
     )
 
 

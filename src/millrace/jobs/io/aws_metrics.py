@@ -12,17 +12,18 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from millrace.base.errors import TransientError
-from millrace.jobs.core.metrics import DIMENSION, Metrics
+from millrace.jobs.core.metrics import Metrics
 from millrace.storage.io.bucket_login import PATIENCE
 
 
 def put_measures(
-    settings: Metrics, pipeline: str, at: datetime, measures: Mapping[str, float]
+    settings: Metrics, noun: str, job_id: str, at: datetime, measures: Mapping[str, float]
 ) -> None:
+    """`noun`: what people call a job of its kind."""
     data = [
         {
             "MetricName": name,
-            "Dimensions": [{"Name": DIMENSION, "Value": pipeline}],
+            "Dimensions": [{"Name": noun, "Value": job_id}],
             "Timestamp": at,
             "Value": value,
             "Unit": "Seconds",

@@ -17,6 +17,7 @@ from millrace.storage.core.bucket import Bucket
 from millrace.storage.io.objects import objects_at
 
 Spec = TypeVar("Spec", bound=JobSpec)
+Beat = TypeVar("Beat", bound=Heartbeat)
 
 _STARTS = TypeAdapter(tuple[Start, ...])
 _STARTS_KEPT = 100
@@ -48,10 +49,11 @@ class Mailbox:
     def write_heartbeat(self, beat: Heartbeat) -> None:
         self._files.put("heartbeat.json", beat.model_dump_json())
 
-    def read_heartbeat(self) -> Heartbeat | None:
+    def read_heartbeat(self, form: type[Beat]) -> Beat | None:
+        """The newest, as the class of its kind, or as what is common to all."""
         text = self._files.read("heartbeat.json")
         try:
-            return Heartbeat.model_validate_json(text) if text else None
+            return form.model_validate_json(text) if text else None
         except ValidationError:
             return None
 

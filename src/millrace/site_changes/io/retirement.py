@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from millrace.base.errors import MillraceError
 from millrace.gateway.bundle.io.pack_bundle import bundle_file
-from millrace.jobs.core.heartbeat import Heartbeat
+from millrace.ingest.core.ingest_beat import IngestBeat
 from millrace.jobs.io.mailbox import Mailbox
 from millrace.provisioning.core.site_users import plan_removal
 from millrace.provisioning.io.site_admin import admin_of
@@ -66,11 +66,11 @@ def jobs_reading(layout: Layout, site: str) -> list[str]:
     now = datetime.now(UTC)
     names = sorted(folder.name for folder in layout.jobs.glob("*"))
     beats = [beat for name in names for beat in _beats(layout, name)]
-    return [beat.pipeline for beat in beats if beat.reads(site, now)]
+    return [beat.job for beat in beats if beat.reads(site, now)]
 
 
-def _beats(layout: Layout, pipeline: str) -> list[Heartbeat]:
+def _beats(layout: Layout, pipeline: str) -> list[IngestBeat]:
     """Wherever its job ran last: its file may be gone, or name another runner by now."""
     places = {str(layout.job(pipeline)), layout.shared_mailbox(pipeline)}
-    beats = [Mailbox(place, layout.bucket).read_heartbeat() for place in sorted(places)]
+    beats = [Mailbox(place, layout.bucket).read_heartbeat(IngestBeat) for place in sorted(places)]
     return [beat for beat in beats if beat]

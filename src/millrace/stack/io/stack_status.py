@@ -21,7 +21,7 @@ from millrace.fleet.core.platform_status import (
     describe_relay,
 )
 from millrace.fleet.io.expiring_certificates import ending
-from millrace.jobs.core.heartbeat import Heartbeat
+from millrace.ingest.core.ingest_beat import IngestBeat
 from millrace.jobs.core.spec import JobState, JobStatus
 from millrace.jobs.io.installed_runners import load_runner
 from millrace.jobs.io.mailbox import open_mailbox
@@ -91,10 +91,11 @@ def _job_status(pipeline: PipelineSpec, layout: Layout, *, is_up: bool) -> JobSt
     return status if can_tell else status.model_copy(update={"state": JobState.UNKNOWN})
 
 
-def _beat(pipeline: PipelineSpec, layout: Layout) -> Heartbeat | None:
+def _beat(pipeline: PipelineSpec, layout: Layout) -> IngestBeat | None:
     """A bucket that is away hides nothing of the stack."""
     try:
-        return open_mailbox(layout, pipeline.name, is_remote=pipeline.is_remote).read_heartbeat()
+        mailbox = open_mailbox(layout, pipeline.name, is_remote=pipeline.is_remote)
+        return mailbox.read_heartbeat(IngestBeat)
     except TransientError:
         return None
 

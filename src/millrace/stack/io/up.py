@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from functools import partial
 
 from millrace.base.errors import MillraceError
-from millrace.jobs.core.heartbeat import Phase
+from millrace.jobs.core.heartbeat import Heartbeat, Phase
 from millrace.jobs.io.mailbox import open_mailbox
 from millrace.jobs.io.runners.local_runner import program_name
 from millrace.pipelines.core.spec import PipelineSpec
@@ -185,9 +185,8 @@ class _Ascent:
                 raise MillraceError(f"{error}\nits DAG (paused?): {page}") from error
 
     def _runs(self, pipeline: PipelineSpec) -> bool:
-        beat = open_mailbox(
-            self._layout, pipeline.name, is_remote=pipeline.is_remote
-        ).read_heartbeat()
+        mailbox = open_mailbox(self._layout, pipeline.name, is_remote=pipeline.is_remote)
+        beat = mailbox.read_heartbeat(Heartbeat)
         return beat is not None and beat.phase == Phase.RUNNING and beat.at > self._began
 
     def _start_simulators(self) -> None:

@@ -13,9 +13,10 @@ from pathlib import Path
 import psutil
 from deltalake import DeltaTable
 
+from millrace.ingest.core.ingest_beat import IngestBeat, SiteBeat
 from millrace.ingest.core.ingest_spec import IngestSpec
 from millrace.ingest.io.checkpoint import Checkpoint
-from millrace.jobs.core.heartbeat import Heartbeat, Phase, SiteBeat
+from millrace.jobs.core.heartbeat import Phase
 from millrace.jobs.io.mailbox import Mailbox
 from millrace.lake.io.tables import open_table
 from millrace.storage.io.objects import Objects, objects_at
@@ -69,9 +70,9 @@ class IngestDriver:
                 start_new_session=True,
             )
 
-    def beat(self) -> Heartbeat | None:
+    def beat(self) -> IngestBeat | None:
         """Of this generation; None before its first."""
-        beat = self.mailbox.read_heartbeat()
+        beat = self.mailbox.read_heartbeat(IngestBeat)
         return beat if beat and beat.generation == self.job.generation else None
 
     def site_beat(self, site: str) -> SiteBeat | None:
