@@ -13,8 +13,8 @@ from millrace.cloud.io.terraform_run import TerraformRun
 from millrace.settings.io.environment import layout_here
 from millrace_airflow.base.approval import ApprovePlanOperator
 from millrace_airflow.base.host import AirflowSkipException
+from millrace_airflow.base.plain_errors import said_plainly
 from millrace_airflow.cloud.infrastructure_trigger import InfrastructureTrigger
-from millrace_airflow.pipelines.pipeline_operators import said_plainly
 
 
 class TerraformOperator(BaseOperator):

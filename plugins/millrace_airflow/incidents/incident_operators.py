@@ -22,7 +22,7 @@ from millrace.incidents.io.incident_scene import look
 from millrace.provisioning.core.site_rights import EVENTS
 from millrace.settings.io.environment import layout_here
 from millrace_airflow.base.approval import ASKED_AGAIN, as_list
-from millrace_airflow.pipelines.pipeline_operators import said_plainly
+from millrace_airflow.base.plain_errors import said_plainly
 
 _REPLAY, _LEAVE = "Replay", "Leave it"
 _OFFER = "offer"

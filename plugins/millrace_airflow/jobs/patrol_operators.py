@@ -16,16 +16,17 @@ from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from millrace.deployments.io.keeper import STOP_TIMEOUT_S, utc_now
 from millrace.deployments.text import PATROL
-from millrace.ingest.io.deployment import recall
 from millrace.jobs.core.condition import Condition
 from millrace.jobs.core.patrol import is_unwatched
 from millrace.jobs.core.spec import JobState, Runner
+from millrace.jobs.io.deployments import recall
+from millrace.jobs.io.installed_kinds import load_kind
 from millrace.jobs.io.installed_runners import load_runner
 from millrace.jobs.io.mailbox import Mailbox
 from millrace.settings.core.layout import Layout
 from millrace.settings.io.environment import layout_here
 from millrace_airflow.base.serialized import serialized
-from millrace_airflow.pipelines.dag_factory import CONTINUOUS, SHIFT
+from millrace_airflow.jobs.job_dag import CONTINUOUS, SHIFT
 
 _ALIVE = ["queued", "running"]
 
@@ -65,10 +66,11 @@ class PatrolOperator(BaseOperator):
         return [name for name in event if self._stop_unless_wanted(context, name)]
 
     def _stop_unless_wanted(self, context: Context, name: str) -> bool:
-        if context["ti"].get_dr_count(dag_id=f"pipeline.{name}", states=_ALIVE):
-            self.log.info("the job of pipeline %s is not watched just now; its run goes on", name)
+        dag_id = dag_id_of(layout_here(), name)
+        if dag_id and context["ti"].get_dr_count(dag_id=dag_id, states=_ALIVE):
+            self.log.info("the job %s is not watched just now; a run of %s goes on", name, dag_id)
             return False
-        self.log.warning("stopping the job of pipeline %s: no run of its DAG is there", name)
+        self.log.warning("stopping the job %s: no run of its DAG %s is there", name, dag_id)
         stop(layout_here(), name)
         return True
 
@@ -95,10 +97,16 @@ def stop(layout: Layout, name: str) -> None:
 
 
 def run_unwatched(layout: Layout, began: datetime, now: datetime) -> list[str]:
-    """The pipelines whose job runs, and whose watch gave no sign for too long."""
+    """The jobs that run, and whose watch gave no sign for too long."""
     folders = sorted(layout.jobs.iterdir()) if layout.jobs.is_dir() else []
     quiet = [f.name for f in folders if is_unwatched(Mailbox(f).watched_at(), began, now)]
     return [name for name in quiet if _runs(layout, name)]
+
+
+def dag_id_of(layout: Layout, name: str) -> str | None:
+    """Of the DAG that keeps the job; None where nobody knows the job any more."""
+    deployment = recall(layout, name)
+    return load_kind(deployment.kind).dag_id(name) if deployment else None
 
 
 def _runs(layout: Layout, name: str) -> bool:
@@ -108,4 +116,4 @@ def _runs(layout: Layout, name: str) -> bool:
 
 def _runner(layout: Layout, name: str) -> Runner | None:
     deployment = recall(layout, name)
-    return load_runner(deployment.pipeline.runner, layout) if deployment else None
+    return load_runner(deployment.runner, layout) if deployment else None

@@ -14,7 +14,7 @@ from millrace.settings.core.layout import Layout
 from millrace.settings.io.environment import layout_here
 from millrace.tasks.core.schedule import nightly
 from millrace_airflow.base.host import AirflowException, AirflowSkipException, CronTriggerTimetable
-from millrace_airflow.pipelines.pipeline_operators import said_plainly
+from millrace_airflow.base.plain_errors import said_plainly
 
 _ELSEWHERE = (
     "Millrace did not set up this Airflow, so its database and logs are not Millrace's to prune;"

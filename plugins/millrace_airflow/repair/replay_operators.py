@@ -11,7 +11,7 @@ from millrace.repair.core.replay_spec import Asked, ReplayResult, ReplaySpec
 from millrace.repair.text.replay_lines import result_lines
 from millrace_airflow.base.approval import ApprovePlanOperator
 from millrace_airflow.base.host import AirflowSkipException
-from millrace_airflow.pipelines.pipeline_operators import said_plainly
+from millrace_airflow.base.plain_errors import said_plainly
 from millrace_airflow.tasks.task_operators import TaskOperator
 
 _LOOK = "look"

@@ -12,7 +12,7 @@ from millrace.repair.core.alarms import Alarm
 from millrace.repair.io.reported_alarms import read_told, remember_told
 from millrace.repair.text.verify_lines import result_lines
 from millrace_airflow.base.host import AirflowFailException
-from millrace_airflow.pipelines.pipeline_operators import said_plainly
+from millrace_airflow.base.plain_errors import said_plainly
 from millrace_airflow.tasks.task_operators import TaskOperator
 
 

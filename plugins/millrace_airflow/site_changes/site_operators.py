@@ -11,7 +11,7 @@ from millrace.settings.io.environment import layout_here
 from millrace.site_changes.core.site_request import Action, SiteWishError, Wish
 from millrace_airflow.base.approval import ApprovePlanOperator
 from millrace_airflow.base.host import AirflowFailException
-from millrace_airflow.pipelines.pipeline_operators import said_plainly
+from millrace_airflow.base.plain_errors import said_plainly
 
 _PLAN = "plan"
 

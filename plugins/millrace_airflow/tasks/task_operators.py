@@ -24,7 +24,8 @@ from millrace_airflow.base.host import (
     AirflowFailException,
     AirflowSkipException,
 )
-from millrace_airflow.pipelines.pipeline_operators import PipelineOperator, said_plainly
+from millrace_airflow.base.plain_errors import said_plainly
+from millrace_airflow.pipelines.pipeline_operator import PipelineOperator
 
 
 class TaskOperator(PipelineOperator):

@@ -15,11 +15,12 @@ from typing import Any
 import pytest
 
 from millrace.deployments.io.keeper import utc_now
-from millrace.ingest.io.deployment import read_deployment, remember
+from millrace.ingest.io.deployment import read_deployment
 from millrace.jobs.core.condition import Condition
+from millrace.jobs.io.deployments import remember
 from millrace.jobs.io.mailbox import Mailbox
 from millrace.settings.core.layout import Layout
-from millrace_airflow.pipelines.pipeline_trigger import JobTrigger
+from millrace_airflow.jobs.job_trigger import JobTrigger
 from tests.airflow.bag import DagBag
 from tests.airflow.conftest import PIPELINE, REPOSITORY
 
@@ -58,7 +59,9 @@ def supervise_waits(layout: Layout, name: str) -> None:
     dags = DagBag(dag_folder=REPOSITORY / "dags" / "pipelines.py").dags
     dags[f"pipeline.{name}"].test(mark_success_pattern=".*")
     ends_at = (utc_now() + timedelta(hours=1)).isoformat()
-    trigger = Trigger.from_object(JobTrigger(name, deployment.digest, ends_at, poll_s=0.1))
+    trigger = Trigger.from_object(
+        JobTrigger("ingest", name, deployment.digest, ends_at, poll_s=0.1)
+    )
     with supervise_of(name) as task:
         task.state, task.trigger = "deferred", trigger
 

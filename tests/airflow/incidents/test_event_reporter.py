@@ -11,8 +11,9 @@ from millrace.deployments.io.watch import Watch
 from millrace.incidents.core.event import Event, Kind, read_event
 from millrace.incidents.io.outbox import Outbox
 from millrace.ingest.core.ingest_beat import IngestBeat, SiteBeat
-from millrace.ingest.io.deployment import read_deployment, remember
+from millrace.ingest.io.deployment import read_deployment
 from millrace.jobs.core.heartbeat import PartitionLag, Phase
+from millrace.jobs.io.deployments import remember
 from millrace.jobs.io.mailbox import Mailbox
 from millrace.settings.core.layout import Layout
 from millrace.settings.io.environment import Settings
@@ -42,7 +43,7 @@ def watch(layout: Layout, clock: Clock) -> Watch:
     remember(layout, deployment)
     ends_at = clock.now + timedelta(hours=12)
     settled = Settings.from_env({"MILLRACE_HOME": str(layout.home)}).layout
-    return Watch("temperature", deployment.digest, ends_at, settled, clock)
+    return Watch("ingest", "temperature", deployment.digest, ends_at, settled, clock)
 
 
 def told(layout: Layout) -> list[Event]:

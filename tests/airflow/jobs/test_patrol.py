@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from millrace.deployments.io.keeper import Keeper, utc_now
-from millrace.ingest.io.deployment import read_deployment, remember
+from millrace.ingest.io.deployment import read_deployment
 from millrace.jobs.core.condition import Condition
 from millrace.jobs.core.spec import JobState
+from millrace.jobs.io.deployments import remember
 from millrace.jobs.io.mailbox import Mailbox
 from millrace.settings.core.layout import Layout
 from millrace_airflow.base.host import TaskDeferred

@@ -6,7 +6,8 @@ import pytest
 from airflow.timetables.base import TimeRestriction
 from airflow.timetables.simple import ContinuousTimetable
 
-from millrace.ingest.io.deployment import read_deployment, remember
+from millrace.ingest.io.deployment import read_deployment
+from millrace.jobs.io.deployments import remember
 from millrace.settings.core.layout import Layout
 from millrace_airflow.pipelines.dag_factory import build_dag, dags_of_pipelines
 from tests.airflow.bag import DagBag

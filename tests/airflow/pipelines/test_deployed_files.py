@@ -14,7 +14,8 @@ import pytest
 
 from millrace.deployments.io.keeper import utc_now
 from millrace.deployments.io.watch import CHANGED, Watch
-from millrace.ingest.io.deployment import read_deployment, remember
+from millrace.ingest.io.deployment import read_deployment
+from millrace.jobs.io.deployments import remember
 from millrace.pipelines.io.deployed_files import deployed_files
 from millrace.settings.core.layout import Layout
 from tests.airflow.conftest import REFINED, REPOSITORY
@@ -36,7 +37,9 @@ def refined(layout: Layout) -> Layout:
 def watch(refined: Layout) -> Watch:
     deployment = read_deployment(refined, "temperature")
     remember(refined, deployment)
-    watch = Watch("temperature", deployment.digest, utc_now() + timedelta(hours=1), refined)
+    watch = Watch(
+        "ingest", "temperature", deployment.digest, utc_now() + timedelta(hours=1), refined
+    )
     assert watch.look() is None
     return watch
 

@@ -9,16 +9,17 @@ from typing import Any
 import pytest
 
 from millrace.base.errors import MillraceError
-from millrace.ingest.io.deployment import read_deployment, remember
+from millrace.ingest.io.deployment import read_deployment
+from millrace.jobs.io.deployments import remember
 from millrace.settings.core.layout import Layout
 from millrace.settings.io.environment import layout_here
 from millrace_airflow.base.host import AirflowFailException, TaskDeferred
-from millrace_airflow.pipelines.pipeline_operators import (
+from millrace_airflow.jobs.job_operators import (
     DeployOperator,
-    PipelineOperator,
+    JobOperator,
     SuperviseOperator,
 )
-from millrace_airflow.pipelines.pipeline_trigger import BudgetTrigger, JobTrigger
+from millrace_airflow.jobs.job_trigger import BudgetTrigger, JobTrigger
 from tests.airflow.fakes import InMemoryRunner
 from tests.airflow.jobs.test_ensure import edit, keeper, use_up_the_budget
 
@@ -26,14 +27,16 @@ CONTEXT: Any = {"ti": SimpleNamespace(xcom_push=lambda **_: None)}
 
 
 def deploy() -> DeployOperator:
-    return DeployOperator(task_id="deploy", pipeline="temperature")
+    return DeployOperator(task_id="deploy", kind="ingest", job="temperature")
 
 
 def supervise() -> SuperviseOperator:
-    return SuperviseOperator(task_id="supervise", pipeline="temperature", shift=timedelta(hours=12))
+    return SuperviseOperator(
+        task_id="supervise", kind="ingest", job="temperature", shift=timedelta(hours=12)
+    )
 
 
-def resume(operator: PipelineOperator, deferred: TaskDeferred, event: dict[str, str]) -> Any:
+def resume(operator: JobOperator, deferred: TaskDeferred, event: dict[str, str]) -> Any:
     return getattr(operator, deferred.method_name)(CONTEXT, event=event)
 
 

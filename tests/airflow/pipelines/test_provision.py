@@ -10,8 +10,8 @@ import pytest
 
 from millrace.base.errors import TransientError
 from millrace.deployments.io.holdoff import begins_at
-from millrace.deployments.io.pipeline_needs import provision
-from millrace.ingest.io.deployment import read_deployment, recall
+from millrace.ingest.io.deployment import read_deployment
+from millrace.jobs.io.deployments import provision, recall
 from millrace.kafka.io.client_errors import RefusedError, UnreachableError
 from millrace.provisioning.core.site_rights import Wanted
 from millrace.settings.core.layout import Layout

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from millrace.deployments.io.keeper import Keeper
-from millrace.ingest.io.deployment import read_deployment, recall, remember
+from millrace.ingest.io.deployment import read_deployment
 from millrace.jobs.core.condition import Condition
 from millrace.jobs.core.spec import JobState
+from millrace.jobs.io.deployments import recall, remember
 from millrace.jobs.io.mailbox import Mailbox
 from millrace.settings.core.layout import Layout
-from millrace_airflow.jobs import patrol_operators
-from millrace_airflow.pipelines import dag_factory
-from millrace_airflow.pipelines.dag_factory import PIPELINE
+from millrace_airflow.jobs import job_dag, patrol_operators
+from millrace_airflow.jobs.job_dag import TASKS
 from tests.airflow.bag import DagBag
 from tests.airflow.conftest import REPOSITORY
 from tests.airflow.fakes import InMemoryRunner
@@ -33,8 +33,8 @@ def run(file: str, dag_id: str) -> Any:
 def in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     """A shift of a second, and no patience with a task that fails."""
     shift = {"supervise": {"shift": timedelta(seconds=1)}}
-    tasks = tuple(replace(task, arguments=shift.get(task.task_id, {})) for task in PIPELINE)
-    monkeypatch.setattr(dag_factory, "PIPELINE", tasks)
+    tasks = tuple(replace(task, arguments=shift.get(task.task_id, {})) for task in TASKS)
+    monkeypatch.setattr(job_dag, "TASKS", tasks)
 
 
 @pytest.mark.usefixtures("in_a_hurry")

@@ -17,11 +17,12 @@ from airflow.triggers.base import BaseTrigger
 from millrace.base.errors import MillraceError
 from millrace.deployments.io.keeper import Keeper, utc_now
 from millrace.deployments.io.watch import CHANGED, Watch
-from millrace.ingest.io.deployment import read_deployment, remember
+from millrace.ingest.io.deployment import read_deployment
 from millrace.jobs.core.spec import JobState
+from millrace.jobs.io.deployments import remember
 from millrace.settings.core.layout import Layout
 from millrace.storage.core.bucket import Bucket
-from millrace_airflow.pipelines.pipeline_trigger import BudgetTrigger, JobTrigger
+from millrace_airflow.jobs.job_trigger import BudgetTrigger, JobTrigger
 from tests.airflow.fakes import InMemoryRunner
 from tests.airflow.jobs.test_ensure import edit, keeper, use_up_the_budget
 
@@ -30,7 +31,7 @@ def trigger(layout: Layout, kind: type[JobTrigger] = JobTrigger, hours: float = 
     deployment = read_deployment(layout, "temperature")
     remember(layout, deployment)
     ends_at = (utc_now() + timedelta(hours=hours)).isoformat()
-    return kind("temperature", deployment.digest, ends_at, poll_s=0.01)
+    return kind("ingest", "temperature", deployment.digest, ends_at, poll_s=0.01)
 
 
 async def first_event(trigger: BaseTrigger, within_s: float = 5) -> dict[str, str]:
@@ -57,7 +58,7 @@ def event_after(trigger: BaseTrigger, change: Callable[[], None]) -> dict[str, s
 
 @pytest.mark.parametrize("kind", [JobTrigger, BudgetTrigger])
 def test_a_trigger_survives_being_written_and_read(kind: type[JobTrigger]) -> None:
-    before = kind("temperature", "abc", utc_now().isoformat(), poll_s=3)
+    before = kind("ingest", "temperature", "abc", utc_now().isoformat(), poll_s=3)
     path, arguments = before.serialize()
     after = resolve_name(path)(**arguments)
     assert type(after) is kind
@@ -81,7 +82,7 @@ def test_a_stack_that_comes_up_with_its_tables_elsewhere_ends_the_shift(layout: 
     watched_in_folder = read_deployment(layout, "temperature").digest
     elsewhere = replace(layout, bucket=Bucket(name="lake"))
     ends_at = utc_now() + timedelta(hours=1)
-    assert Watch("temperature", watched_in_folder, ends_at, elsewhere).look() == CHANGED
+    assert Watch("ingest", "temperature", watched_in_folder, ends_at, elsewhere).look() == CHANGED
     assert InMemoryRunner.calls == []
 
 

@@ -60,7 +60,7 @@ def test_plugins_bring_our_package(layout: Layout) -> None:
     assert "millrace-0.1.0.dist-info/entry_points.txt" in names
     assert {
         "fleet_page.py",
-        "millrace_airflow/pipelines/pipeline_operators.py",
+        "millrace_airflow/jobs/job_operators.py",
         "millrace/jobs/core/spec.py",
     } <= names
 

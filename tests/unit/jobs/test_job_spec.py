@@ -22,6 +22,7 @@ COMMON = {
 
 class CountSpec(JobSpec):
     kind: str = "count"
+    noun: str = "counter"
     up_to: int
 
 

@@ -74,16 +74,18 @@ def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
 
 
 def _installed(home: Path) -> dict[str, str]:
-    """What an installation would write down: by it runners are found."""
+    """What an installation would write down: by it runners and kinds of jobs are found."""
     project = _project(home)
     folder = f"{project['name']}-{project['version']}.dist-info"
-    points = project["entry-points"]["millrace.runners"].items()
-    lines = "".join(f"{name} = {target}\n" for name, target in points)
+    points = "\n".join(
+        f"[{group}]\n" + "".join(f"{name} = {target}\n" for name, target in found.items())
+        for group, found in project["entry-points"].items()
+    )
     return {
         f"{folder}/METADATA": (
             f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
         ),
-        f"{folder}/entry_points.txt": f"[millrace.runners]\n{lines}",
+        f"{folder}/entry_points.txt": points,
     }
 
 

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from millrace.base.errors import JobFailedError
-from millrace.ingest.core.ingest_beat import IngestBeat
-from millrace.ingest.io.deployment import Deployment
 from millrace.jobs.core.condition import Observation
+from millrace.jobs.core.deployment import Deployment
+from millrace.jobs.core.heartbeat import Heartbeat
 from millrace.jobs.core.spec import JobSpec, JobStatus, Runner
 from millrace.jobs.core.supervision import Action, Decision, decide
 from millrace.jobs.core.trend import Trend, follow
+from millrace.jobs.io.installed_kinds import load_kind
 from millrace.jobs.io.installed_runners import load_runner
 from millrace.jobs.io.mailbox import Mailbox
 from millrace.settings.core.layout import Layout
@@ -66,20 +67,21 @@ class Keeper:
         clock: Clock = utc_now,
         trend: Trend | None = None,
     ) -> None:
-        self.name = deployment.pipeline.name
-        self.policy = deployment.pipeline.supervise
+        self.id = deployment.id
+        self.policy = deployment.supervise
         self._job: JobSpec = deployment.job(layout)
         self.mailbox = Mailbox(self._job.mailbox, layout.bucket)
-        self._runner: Runner = load_runner(deployment.pipeline.runner, layout)
+        self._runner: Runner = load_runner(deployment.runner, layout)
+        self._form = load_kind(deployment.kind).beat
         self._clock = clock
         # What the looks before this one saw; without them nothing is stuck or rising.
         self.trend = trend
         # The last look's.
-        self.beat: IngestBeat | None = None
+        self.beat: Heartbeat | None = None
 
     def look(self) -> tuple[JobStatus, Decision]:
-        now, status = self._clock(), self._runner.status(self.name)
-        beat = self.beat = self.mailbox.read_heartbeat(IngestBeat)
+        now, status = self._clock(), self._runner.status(self.id)
+        beat = self.beat = self.mailbox.read_heartbeat(self._form)
         self.trend = follow(self.trend, beat, now) if beat else None
         seen = Observation(
             now=now,
@@ -104,7 +106,7 @@ class Keeper:
         return Outcome(decision, self._start(decision))
 
     def stop(self) -> JobStatus:
-        return self._runner.stop(self.name, STOP_TIMEOUT_S)
+        return self._runner.stop(self.id, STOP_TIMEOUT_S)
 
     def _start(self, decision: Decision) -> JobStatus:
         status = self._runner.start(self._job.model_copy(update={"reason": decision.reason}))
@@ -122,10 +124,14 @@ class Keeper:
         return all(start.generation != status.generation for start in self.mailbox.read_starts())
 
     def _tell_failure(self, reason: str) -> None:
-        log.error("the job of pipeline %s failed: %s", self.name, reason)
-        for line in self._runner.log_tail(self.name, _LOG_LINES):
+        log.error("the job of %s failed: %s", self._what, reason)
+        for line in self._runner.log_tail(self.id, _LOG_LINES):
             log.error("its log: %s", line)
 
+    @property
+    def _what(self) -> str:
+        return f"{self._job.noun} {self.id}"
+
     def _farewell(self, reason: str) -> str:
-        tail = "\n".join(self._runner.log_tail(self.name, 10))
-        return f"pipeline {self.name}: {reason}\nThe last lines of its log:\n{tail}"
+        tail = "\n".join(self._runner.log_tail(self.id, 10))
+        return f"{self._what}: {reason}\nThe last lines of its log:\n{tail}"

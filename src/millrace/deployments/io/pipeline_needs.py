@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 
 from millrace.base.errors import TransientError
-from millrace.ingest.io.deployment import Deployment, known_pipelines, recall, remember
+from millrace.ingest.io.deployment import PipelineDeployment, known_pipelines
+from millrace.jobs.io.deployments import recall_as
 from millrace.pipelines.core.spec import PipelineSpec
 from millrace.provisioning.core.site_rights import wanted_for_site
 from millrace.relay.core.central_rights import wanted_at_central
@@ -15,19 +16,19 @@ from millrace.sites.core.spec import SiteSpec
 log = logging.getLogger(__name__)
 
 
-def provision(deployment: Deployment, layout: Layout, *, last_try: bool) -> list[str]:
+def provision_pipeline(
+    deployment: PipelineDeployment, layout: Layout, *, last_try: bool
+) -> list[str]:
     """Every difference that was made, in words."""
     changes, unreachable = _provision_sites(deployment, layout)
     if unreachable and not (last_try and _may_go_on(deployment, layout, unreachable)):
         raise TransientError("\n".join(unreachable))
     for problem in unreachable:
         log.warning("going on without a site: %s", problem)
-    changes += _provision_lake(deployment, layout)
-    remember(layout, deployment)
-    return changes
+    return changes + _provision_lake(deployment, layout)
 
 
-def _provision_sites(deployment: Deployment, layout: Layout) -> tuple[list[str], list[str]]:
+def _provision_sites(deployment: PipelineDeployment, layout: Layout) -> tuple[list[str], list[str]]:
     changes: list[str] = []
     unreachable: list[str] = []
     for site in deployment.sites:
@@ -39,7 +40,7 @@ def _provision_sites(deployment: Deployment, layout: Layout) -> tuple[list[str],
     return changes, unreachable
 
 
-def _provision_site(site: SiteSpec, deployment: Deployment, layout: Layout) -> list[str]:
+def _provision_site(site: SiteSpec, deployment: PipelineDeployment, layout: Layout) -> list[str]:
     if layout.central:
         from millrace.provisioning.io.central_admin import provision_central
 
@@ -52,21 +53,21 @@ def _provision_site(site: SiteSpec, deployment: Deployment, layout: Layout) -> l
     return provision_as_admin(layout, site, wanted)
 
 
-def _sharing_topics(deployment: Deployment, layout: Layout) -> list[PipelineSpec]:
+def _sharing_topics(deployment: PipelineDeployment, layout: Layout) -> list[PipelineSpec]:
     """A topic of several pipelines has the most partitions that one of them asks for."""
     mine = deployment.pipeline
     others = [other for other in known_pipelines(layout) if other.name != mine.name]
     return [mine, *(other for other in others if set(other.topics) & set(mine.topics))]
 
 
-def _may_go_on(deployment: Deployment, layout: Layout, unreachable: list[str]) -> bool:
+def _may_go_on(deployment: PipelineDeployment, layout: Layout, unreachable: list[str]) -> bool:
     """With some sites there, or with nothing that was not provisioned before."""
-    before = recall(layout, deployment.pipeline.name)
+    before = recall_as(PipelineDeployment, layout, deployment.id)
     known = before is not None and before.digest == deployment.digest
     return known or len(unreachable) < len(deployment.sites)
 
 
-def _provision_lake(deployment: Deployment, layout: Layout) -> list[str]:
+def _provision_lake(deployment: PipelineDeployment, layout: Layout) -> list[str]:
     from millrace.lake.io.tables import ensure_bronze
 
     table = deployment.job(layout).tables.bronze

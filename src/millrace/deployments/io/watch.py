@@ -9,14 +9,15 @@ from datetime import datetime, timedelta
 from millrace.base.errors import MillraceError, TransientError
 from millrace.deployments.io.keeper import BudgetUsedUpError, Clock, Keeper, Outcome, utc_now
 from millrace.incidents.io.event_reporter import Herald
-from millrace.ingest.io.deployment import Deployment, read_or_recall, recall
 from millrace.jobs.core.condition import Condition
+from millrace.jobs.core.deployment import Deployment
 from millrace.jobs.core.heartbeat import Heartbeat
 from millrace.jobs.core.patrol import SIGN_EVERY
 from millrace.jobs.core.supervision import Action, Decision
 from millrace.jobs.core.trend import Trend
+from millrace.jobs.io.deployments import read_or_recall, recall
+from millrace.jobs.io.installed_kinds import load_kind
 from millrace.jobs.io.mailbox import Mailbox
-from millrace.pipelines.io.deployed_files import deployed_files
 from millrace.settings.core.layout import Layout
 from millrace.storage.io.files import mtime_ns
 
@@ -33,20 +34,26 @@ class Watch:
     """Keeps a job running until its files change, its shift ends, or it cannot be kept."""
 
     def __init__(
-        self, name: str, digest: str, ends_at: datetime, layout: Layout, clock: Clock = utc_now
+        self,
+        kind: str,
+        job_id: str,
+        digest: str,
+        ends_at: datetime,
+        layout: Layout,
+        clock: Clock = utc_now,
     ) -> None:
-        self.name = name
+        self.job_id = job_id
         self._digest = digest
         self._ends_at = ends_at
-        self._files = SpecFiles(name, layout)
+        self._files = SpecFiles(kind, job_id, layout)
         self._layout = layout
         self._clock = clock
         self._next_summary = self._next_sign = clock()
         self._trend: Trend | None = None
         # The journal is supervision's own, and so on this machine wherever the job is.
-        self._mailbox = Mailbox(layout.job(name))
+        self._mailbox = Mailbox(layout.job(job_id))
         self._journal = self._mailbox.read_journal()
-        self._herald = Herald(name, layout)
+        self._herald = Herald(job_id, layout)
 
     def look(self) -> Event | None:
         """None while all is as it should be; otherwise what ends this shift."""
@@ -59,7 +66,7 @@ class Watch:
 
     def stop(self) -> None:
         log.info("stopping the job; a batch that runs is finished first")
-        deployment = recall(self._layout, self.name) or self._files.deployment()
+        deployment = recall(self._layout, self.job_id) or self._files.deployment()
         status = self._keeper(deployment).stop()
         log.info("the job is %s: exit_code=%s", status.state, status.exit_code)
         self._write_down(Condition.STOPPED, "a person stopped it", None)
@@ -150,10 +157,11 @@ def describe(beat: Heartbeat, outcome: Outcome, now: datetime) -> str:
 
 
 class SpecFiles:
-    """Reads what a pipeline is deployed from again only when a file of it was touched."""
+    """Reads what a job is deployed from again only when a file of it was touched."""
 
-    def __init__(self, name: str, layout: Layout) -> None:
-        self._name = name
+    def __init__(self, kind: str, job_id: str, layout: Layout) -> None:
+        self._kind = kind
+        self._job_id = job_id
         self._layout = layout
         self._stamp: object = None
         self._deployment: Deployment | None = None
@@ -161,10 +169,10 @@ class SpecFiles:
     def deployment(self) -> Deployment:
         stamp = self._stamp_now()
         if self._deployment is None or stamp != self._stamp:
-            self._deployment = read_or_recall(self._layout, self._name)
+            self._deployment = read_or_recall(self._layout, self._kind, self._job_id)
             self._stamp = stamp
         return self._deployment
 
     def _stamp_now(self) -> list[tuple[str, int]]:
-        files = deployed_files(self._layout, self._name)
+        files = load_kind(self._kind).files(self._layout, self._job_id)
         return sorted((str(file), mtime_ns(file)) for file in files)

@@ -83,7 +83,3 @@ class IngestBeat(Heartbeat):
         """Of the site that took longest with its last batch."""
         known = [s.readable_after_s for s in self.sites if s.readable_after_s is not None]
         return max(known, default=None)
-
-    def reads(self, site: str, now: datetime) -> bool:
-        """Whether a living job said so a moment ago."""
-        return self.is_alive(now) and any(one.site == site for one in self.sites)

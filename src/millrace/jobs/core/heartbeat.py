@@ -167,9 +167,10 @@ class Heartbeat(BaseModel):
             f" lag_s={self.lag_s(now):.1f}"
         )
 
-    def is_alive(self, now: datetime) -> bool:
+    def reads(self, site: str, now: datetime) -> bool:
         """Whether a living job said so a moment ago."""
-        return self.phase in _ALIVE and now - self.at < _SILENT_AFTER
+        is_alive = self.phase in _ALIVE and now - self.at < _SILENT_AFTER
+        return is_alive and any(one.name == site for one in self.inputs)
 
     def age_s(self, now: datetime) -> float:
         return max(0.0, (now - self.at).total_seconds())

@@ -35,7 +35,7 @@ class JobSpec(BaseModel):
     id: str
     kind: str
     # What people call a job of this kind: in tags, and as the dimension of its measures.
-    noun: str = "job"
+    noun: str
     entry_point: str
     generation: int = 0
     fingerprint: str = ""

@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 
 from millrace.base.errors import MillraceError
 from millrace.gateway.bundle.io.pack_bundle import bundle_file
-from millrace.ingest.core.ingest_beat import IngestBeat
+from millrace.jobs.core.heartbeat import Heartbeat
+from millrace.jobs.io.installed_kinds import installed_kinds, load_kind
 from millrace.jobs.io.mailbox import Mailbox
 from millrace.provisioning.core.site_users import plan_removal
 from millrace.provisioning.io.site_admin import admin_of
@@ -63,14 +64,16 @@ def _await_jobs(layout: Layout, site: str, say: Say) -> None:
 
 
 def jobs_reading(layout: Layout, site: str) -> list[str]:
+    """Jobs of any kind."""
     now = datetime.now(UTC)
+    forms = [load_kind(name).beat for name in installed_kinds()]
     names = sorted(folder.name for folder in layout.jobs.glob("*"))
-    beats = [beat for name in names for beat in _beats(layout, name)]
+    beats = [beat for name in names for form in forms for beat in _beats(layout, name, form)]
     return [beat.job for beat in beats if beat.reads(site, now)]
 
 
-def _beats(layout: Layout, pipeline: str) -> list[IngestBeat]:
-    """Wherever its job ran last: its file may be gone, or name another runner by now."""
-    places = {str(layout.job(pipeline)), layout.shared_mailbox(pipeline)}
-    beats = [Mailbox(place, layout.bucket).read_heartbeat(IngestBeat) for place in sorted(places)]
+def _beats(layout: Layout, job_id: str, form: type[Heartbeat]) -> list[Heartbeat]:
+    """Wherever the job ran last: its file may be gone, or name another runner by now."""
+    places = {str(layout.job(job_id)), layout.shared_mailbox(job_id)}
+    beats = [Mailbox(place, layout.bucket).read_heartbeat(form) for place in sorted(places)]
     return [beat for beat in beats if beat]

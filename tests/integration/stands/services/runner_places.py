@@ -66,6 +66,7 @@ def plan_stand_in(layout: Layout, mailbox: str) -> JobSpec:
     return JobSpec(
         id=PIPELINE,
         kind="stand-in",
+        noun="stand-in",
         entry_point="stand_in",
         fingerprint="f1",
         mailbox=mailbox,

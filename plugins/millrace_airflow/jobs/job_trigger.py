@@ -24,15 +24,18 @@ class JobTrigger(StoppingTrigger):
 
     has_sign = True
 
-    def __init__(self, pipeline: str, digest: str, ends_at: str, poll_s: float = POLL_S) -> None:
+    def __init__(
+        self, kind: str, job: str, digest: str, ends_at: str, poll_s: float = POLL_S
+    ) -> None:
         super().__init__(poll_s)
-        self.pipeline = pipeline
+        self.kind = kind
+        self.job = job
         self.digest = digest
         # A moment, not a span: a triggerer that takes over must not begin the shift anew.
         self.ends_at = ends_at
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
-        return serialized(self, "pipeline", "digest", "ends_at", "poll_s")
+        return serialized(self, "kind", "job", "digest", "ends_at", "poll_s")
 
     def see(self) -> Event | None:
         return self._watch.look()
@@ -43,7 +46,7 @@ class JobTrigger(StoppingTrigger):
     @cached_property
     def _watch(self) -> Watch:
         ends_at = datetime.fromisoformat(self.ends_at)
-        return Watch(self.pipeline, self.digest, ends_at, layout_here())
+        return Watch(self.kind, self.job, self.digest, ends_at, layout_here())
 
 
 class BudgetTrigger(JobTrigger):

@@ -1,25 +1,24 @@
-"""The three tasks of a pipeline: provision, deploy, supervise."""
+"""The three tasks of a job, of any kind: provision, deploy, supervise."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
 from airflow.providers.standard.triggers.temporal import DateTimeTrigger
 from airflow.sdk import BaseOperator, Context
 
-from millrace.base.errors import MillraceError, TransientError
 from millrace.deployments.io.holdoff import begins_at
 from millrace.deployments.io.keeper import BudgetUsedUpError, Keeper, utc_now
 from millrace.deployments.io.watch import Event
-from millrace.ingest.io.deployment import Deployment, read_or_recall, recall
+from millrace.jobs.core.deployment import Deployment
+from millrace.jobs.io.deployments import provision, read_or_recall, recall
 from millrace.settings.core.layout import Layout
 from millrace.settings.io.environment import layout_here
 from millrace_airflow.base.cancelled_task import SIGN
-from millrace_airflow.base.host import AirflowException, AirflowFailException
-from millrace_airflow.pipelines.pipeline_trigger import (
+from millrace_airflow.base.host import AirflowFailException
+from millrace_airflow.base.plain_errors import said_plainly
+from millrace_airflow.jobs.job_trigger import (
     POLL_S,
     REMOTE_POLL_S,
     BudgetTrigger,
@@ -27,23 +26,13 @@ from millrace_airflow.pipelines.pipeline_trigger import (
 )
 
 
-@contextmanager
-def said_plainly() -> Iterator[None]:
-    """A user's error fails the task with its message; only what may pass is tried again."""
-    try:
-        yield
-    except TransientError as error:
-        raise AirflowException(str(error)) from error
-    except MillraceError as error:
-        raise AirflowFailException(str(error)) from error
+class JobOperator(BaseOperator):
+    """A task about one job."""
 
-
-class PipelineOperator(BaseOperator):
-    """A task about one pipeline."""
-
-    def __init__(self, *, pipeline: str, **kwargs: Any) -> None:
+    def __init__(self, *, kind: str, job: str, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.pipeline = pipeline
+        self.kind = kind
+        self.job = job
 
     @property
     def layout(self) -> Layout:
@@ -51,10 +40,10 @@ class PipelineOperator(BaseOperator):
 
     def deployment(self) -> Deployment:
         """What this run's first task provisioned."""
-        return recall(self.layout, self.pipeline) or read_or_recall(self.layout, self.pipeline)
+        return recall(self.layout, self.job) or read_or_recall(self.layout, self.kind, self.job)
 
 
-class ProvisionOperator(PipelineOperator):
+class ProvisionOperator(JobOperator):
     """Makes topics, users, ACLs, tables and checkpoint folders."""
 
     def execute(self, context: Context) -> list[str]:
@@ -65,12 +54,10 @@ class ProvisionOperator(PipelineOperator):
         return self.provision(context)
 
     def provision(self, context: Context, event: object = None) -> list[str]:
-        from millrace.deployments.io.pipeline_needs import provision
-
         ti = context["ti"]
         with said_plainly():
             changes = provision(
-                read_or_recall(self.layout, self.pipeline),
+                read_or_recall(self.layout, self.kind, self.job),
                 self.layout,
                 last_try=ti.try_number > ti.max_tries,
             )
@@ -79,7 +66,7 @@ class ProvisionOperator(PipelineOperator):
         return changes
 
 
-class DeployOperator(PipelineOperator):
+class DeployOperator(JobOperator):
     """Starts the job, adopts the one that runs, or replaces one that runs other files."""
 
     def execute(self, context: Context) -> dict[str, Any]:
@@ -98,7 +85,7 @@ class DeployOperator(PipelineOperator):
         self.log.error("%s", why)
         self.log.info("waiting until the next try is allowed, or a file changes")
         trigger = BudgetTrigger(
-            self.pipeline, self.deployment().digest, ends_at=utc_now().isoformat()
+            self.kind, self.job, self.deployment().digest, ends_at=utc_now().isoformat()
         )
         self.defer(trigger=trigger, method_name="resume")
 
@@ -115,7 +102,7 @@ class DeployOperator(PipelineOperator):
         Keeper(self.deployment(), self.layout).stop()
 
 
-class SuperviseOperator(PipelineOperator):
+class SuperviseOperator(JobOperator):
     """Watches the job for one shift; the trigger restarts it when it dies."""
 
     def __init__(self, *, shift: timedelta, **kwargs: Any) -> None:
@@ -127,8 +114,8 @@ class SuperviseOperator(PipelineOperator):
         self.log.info("watching until %s, or until a file changes", ends_at)
         context["ti"].xcom_push(key=SIGN, value=True)
         deployment = self.deployment()
-        poll_s = REMOTE_POLL_S if deployment.pipeline.is_remote else POLL_S
-        trigger = JobTrigger(self.pipeline, deployment.digest, ends_at.isoformat(), poll_s)
+        poll_s = REMOTE_POLL_S if deployment.is_remote else POLL_S
+        trigger = JobTrigger(self.kind, self.job, deployment.digest, ends_at.isoformat(), poll_s)
         self.defer(trigger=trigger, method_name="resume")
 
     def resume(self, context: Context, event: Event) -> str:

@@ -1,0 +1,170 @@
+"""A kind of job beside ingest: it counts, reads no topic, and needs no Spark.
+
+All of it is in this file: specification, deployment, heartbeat, provisioning and the program. Tests
+install it as any package would bring a kind.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from pydantic import ConfigDict
+
+from millrace.base.model import Frozen
+from millrace.jobs.core.deployment import Deployment
+from millrace.jobs.core.heartbeat import Heartbeat, Phase
+from millrace.jobs.core.remote_jobs import plan_where_it_runs
+from millrace.jobs.core.spec import JobSpec, fingerprint, plan_engine
+from millrace.jobs.io import generations
+from millrace.jobs.io.mailbox import Mailbox
+from millrace.jobs.io.spec_file import read_spec
+from millrace.pipelines.core.spec import REMOTE_RUNNERS, Supervise
+from millrace.pipelines.io.loader import load_file
+from millrace.settings.core.layout import Layout
+from millrace.storage.io.objects import Objects, objects_at
+
+COUNTING = "counting"
+_COUNT = "count"
+
+
+class CountSpec(JobSpec):
+    model_config = ConfigDict(extra="forbid")
+
+    kind: Literal["counting"] = "counting"
+    noun: Literal["counter"] = "counter"
+    step: int
+    checkpoint: str
+
+
+class CountBeat(Heartbeat):
+    model_config = ConfigDict(extra="forbid")
+
+    count: int
+    counted_at: datetime
+
+    @property
+    def worked_at(self) -> datetime:
+        return self.counted_at
+
+
+class CounterFile(Frozen):
+    """What stands in `dags/counters/<name>.yaml`."""
+
+    name: str
+    step: int
+    runner: str = "local"
+    supervise: Supervise = Supervise()
+
+
+class CounterDeployment(Deployment):
+    kind: Literal["counting"] = "counting"
+    file: CounterFile
+
+    @property
+    def id(self) -> str:
+        return self.file.name
+
+    @property
+    def runner(self) -> str:
+        return self.file.runner
+
+    @property
+    def supervise(self) -> Supervise:
+        return self.file.supervise
+
+    def job(self, layout: Layout) -> CountSpec:
+        return plan_where_it_runs(self._plan, self.runner, layout)
+
+    def _plan(self, layout: Layout) -> CountSpec:
+        return plan_counter(self.file, layout)
+
+
+def plan_counter(file: CounterFile, layout: Layout, entry_point: str = "counting") -> CountSpec:
+    job = CountSpec(
+        id=file.name,
+        entry_point=entry_point,
+        step=file.step,
+        checkpoint=layout.checkpoints(file.name),
+        mailbox=layout.mailbox(file.name, is_remote=file.runner in REMOTE_RUNNERS),
+        generations_dir=layout.generations(file.name),
+        engine=plan_engine("64m", layout),
+    )
+    return job.model_copy(update={"fingerprint": fingerprint(job)})
+
+
+class CountingKind:
+    deployment = CounterDeployment
+    beat = CountBeat
+
+    def read(self, layout: Layout, job_id: str) -> CounterDeployment:
+        (file,) = self.files(layout, job_id)
+        return CounterDeployment(file=load_file(file, CounterFile), bucket=layout.bucket)
+
+    def files(self, layout: Layout, job_id: str) -> list[Path]:
+        return [layout.dags / "counters" / f"{job_id}.yaml"]
+
+    def provision(
+        self,
+        deployment: CounterDeployment,
+        layout: Layout,
+        *,
+        last_try: bool,  # noqa: ARG002 - it asks no other machine, so no try can fail for a while
+    ) -> list[str]:
+        place = objects_at(layout.checkpoints(deployment.id), layout.bucket)
+        return [f"{deployment.id} counts from 0"] if place.put_new(_COUNT, "0") else []
+
+    def dag_id(self, job_id: str) -> str:
+        return f"counting.{job_id}"
+
+
+def count_in(spec: CountSpec) -> int:
+    return int(_checkpoint(spec).read(_COUNT) or 0)
+
+
+def _checkpoint(spec: CountSpec) -> Objects:
+    return objects_at(spec.checkpoint, spec.engine.bucket)
+
+
+def run(spec: CountSpec, stop: threading.Event) -> Phase:
+    """The protocol of every job: claim, heartbeat, fence, graceful stop."""
+    if not generations.claim(spec.generations_dir, spec.generation, spec.engine.bucket):
+        return Phase.FENCED
+    box, count = Mailbox(spec.mailbox, spec.engine.bucket), count_in(spec)
+    phase = Phase.STARTING
+    while phase not in (Phase.STOPPED, Phase.FENCED):
+        newest = generations.latest(spec.generations_dir, spec.engine.bucket)
+        phase = Phase.STOPPED if stop.wait(0.1) else Phase.RUNNING
+        phase = Phase.FENCED if newest > spec.generation else phase
+        if phase == Phase.RUNNING:
+            count += spec.step
+            _checkpoint(spec).put(_COUNT, str(count))
+        now = datetime.now(UTC)
+        box.write_heartbeat(
+            CountBeat(
+                job=spec.id,
+                generation=spec.generation,
+                fingerprint=spec.fingerprint,
+                phase=phase,
+                at=now,
+                count=count,
+                counted_at=now,
+            )
+        )
+    return phase
+
+
+def main() -> int:
+    stop = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: stop.set())
+    phase = run(CountSpec.model_validate_json(read_spec(sys.argv[1:])), stop)
+    sys.stdout.write(f"ended: {phase}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
