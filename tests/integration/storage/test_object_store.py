@@ -20,6 +20,7 @@ from millrace.jobs.io import generations
 from millrace.lake.io.tables import ensure_bronze, open_table
 from millrace.secrets.io.pki import ensure_server_certificate
 from millrace.stack.io.object_store import UnsafeStoreError, check_bucket
+from millrace.storage.core.store_server import PORTS_NEEDED
 from millrace.storage.io.buckets import client
 from millrace.storage.io.objects import objects_at
 from tests.callers import (
@@ -69,6 +70,13 @@ def test_its_parts_serve_each_other_alone(store: RunningStore, hall: Hall) -> No
         tell = by_grpc(store, port_of(store) + port, method) if method else by_http(store, port)
         assert answers_of(hall, tell) == expected("store, parts"), port
         assert not is_served_in_plain_text(port_of(store) + port, *HTTP)
+
+
+def test_its_sockets_outside_of_its_folder_are_those_that_are_removed(store: RunningStore) -> None:
+    """With its last process: what it leaves there itself depends on how it ends."""
+    ports = range(port_of(store), port_of(store) + PORTS_NEEDED)
+    found = {file for port in ports for file in Path("/tmp").glob(f"*-{port}.sock")}  # noqa: S108
+    assert found == set(store.program.outside)
 
 
 def test_s3_asks_everybody_for_a_signature(store: RunningStore, hall: Hall) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import socket
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,6 +13,7 @@ import pytest
 from rich.console import Console
 
 from millrace.base.errors import MillraceError
+from millrace.processes.core.program import Program
 from millrace.secrets.io.device_certificates import issue
 from millrace.secrets.io.passwords import ensure_user
 from millrace.secrets.io.pki import ensure_authority
@@ -19,8 +21,9 @@ from millrace.settings.core.layout import Layout
 from millrace.sites.core.spec import LocalBroker, SiteSpec
 from millrace.stack.install import machine
 from millrace.stack.io.checks import UnfitError, check_machine, check_path, check_ports, open_var
-from millrace.stack.io.down import reset
+from millrace.stack.io.down import down, reset
 from millrace.stack.io.exclusive import only_one_at_work
+from millrace.stack.io.outside import write_down_outside
 from millrace.stack.io.progress import Progress
 from millrace.stack.io.stack_plan import StackPlan
 from tests.support import free_ports
@@ -72,6 +75,45 @@ def test_a_file_called_var_is_deleted_by_reset(layout: Layout) -> None:
     layout.var.write_text("")
     reset(layout, Progress(Console(quiet=True)))
     assert not layout.var.exists()
+
+
+@pytest.fixture
+def sockets(tmp_path: Path) -> Iterator[tuple[Path, Path]]:
+    """One that a process has left, and one on which somebody listens."""
+    left, served = tmp_path / "left.sock", tmp_path / "served.sock"
+    with socket.socket(socket.AF_UNIX) as dead, socket.socket(socket.AF_UNIX) as living:
+        for server, file in ((dead, left), (living, served)):
+            server.bind(str(file))
+            server.listen()
+        dead.close()
+        yield left, served
+
+
+@pytest.mark.parametrize("end", [down, reset])
+def test_the_end_of_a_stack_removes_what_its_programs_left_elsewhere(
+    layout: Layout, sockets: tuple[Path, Path], end: Callable[[Layout, Progress], object]
+) -> None:
+    left, served = sockets
+    open_var(layout)
+    store = Program("object-store", ("weed",), layout.var, layout.logs / "log", 10, outside=sockets)
+    write_down_outside(layout, [store])
+    end(layout, Progress(Console(quiet=True)))
+    assert (left.exists(), served.exists()) == (False, True)
+    assert not layout.outside.exists()
+
+
+def test_a_stack_with_other_ports_removes_what_the_former_one_left(
+    layout: Layout, sockets: tuple[Path, Path]
+) -> None:
+    left, _ = sockets
+    open_var(layout)
+    former, now = (
+        Program("object-store", ("weed",), layout.var, layout.logs / "log", 10, outside=outside)
+        for outside in ((left,), (left.with_name("other.sock"),))
+    )
+    write_down_outside(layout, [former])
+    write_down_outside(layout, [now])
+    assert not left.exists()
 
 
 def test_another_versions_var_is_refused(layout: Layout) -> None:

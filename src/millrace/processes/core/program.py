@@ -23,6 +23,8 @@ class Program:
     autorestart: bool = True
     # What a crash leaves, which would keep the next start from working.
     stale: tuple[Path, ...] = ()
+    # Sockets that it makes outside of the stack's folder, and may leave there when it ends.
+    outside: tuple[Path, ...] = ()
 
     def forget_crash(self) -> None:
         for file in self.stale:

@@ -148,6 +148,11 @@ class Layout:
         return self.run / "supervisord.pid"
 
     @property
+    def outside(self) -> Path:
+        """The list of what the stack's programs make elsewhere, which `down` removes."""
+        return self.run / "outside"
+
+    @property
     def supervisor_config(self) -> Path:
         return self.run / "supervisord.conf"
 

@@ -11,6 +11,7 @@ from millrace.processes.io.stack_identity import stack_marks
 from millrace.processes.io.supervisor import Supervisor, SupervisorUnreachableError
 from millrace.settings.core.layout import Layout
 from millrace.stack.io.exclusive import only_one_at_work
+from millrace.stack.io.outside import remove_outside
 from millrace.stack.io.progress import Progress
 
 _POLL_S = 0.2
@@ -37,6 +38,7 @@ def down(layout: Layout, progress: Progress) -> bool:
             was_up = False
         with progress.step("the last processes", "no process is left"):
             swept = _sweep(layout)
+            remove_outside(layout)
     return was_up or swept
 
 

@@ -16,7 +16,14 @@ from millrace.processes.core.program import Program
 from millrace.secrets.io.pki import ensure_parts_certificate, ensure_server_certificate
 from millrace.settings.core.layout import Layout
 from millrace.storage.core.bucket import Bucket
-from millrace.storage.core.store_server import NAME, TOKENS, identities, security, server_options
+from millrace.storage.core.store_server import (
+    NAME,
+    TOKENS,
+    identities,
+    security,
+    server_options,
+    sockets_outside,
+)
 from millrace.storage.io.bucket_login import read_login
 from millrace.storage.io.bucket_objects import BucketObjects
 from millrace.storage.io.buckets import client, errors_named, is_absent
@@ -59,6 +66,7 @@ def prepare_object_store(layout: Layout, bucket: Bucket, port: int) -> Program:
         port=port,
         # Its parts wait for each other's streams for half a minute; it outlives a kill.
         stop_wait_s=10,
+        outside=sockets_outside(port),
     )
 
 

@@ -31,6 +31,7 @@ from millrace.stack.io.exclusive import only_one_at_work
 from millrace.stack.io.leftovers import end_leftovers
 from millrace.stack.io.local_cluster import is_ready
 from millrace.stack.io.object_store import check_bucket, is_open
+from millrace.stack.io.outside import write_down_outside
 from millrace.stack.io.prepare import Task, prepare
 from millrace.stack.io.progress import Progress
 from millrace.stack.io.stack_plan import StackPlan, broker_program, relay_program
@@ -85,6 +86,7 @@ class _Ascent:
         for program in prepared.programs:
             program.forget_crash()
         forget_added(self._layout)
+        write_down_outside(self._layout, prepared.programs)
         text = render_config(prepared.programs, self._layout)
         write_atomic(self._layout.supervisor_config, text)
         return list(prepared.components)

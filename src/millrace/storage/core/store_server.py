@@ -48,6 +48,16 @@ def server_options(
     return tuple(f"-{name}={value}" for name, value in settings.items())
 
 
+def sockets_outside(port: int) -> tuple[Path, ...]:
+    """On which its parts' gRPC listens too: `weed server` takes no other folder for these, and
+    removes its own only where it is asked to end and a part has the time.
+    """
+    return tuple(
+        Path(f"/tmp/seaweedfs-{part}-grpc-{port + 2 * number + 1}.sock")  # noqa: S108 - its choice
+        for number, part in enumerate(_PARTS)
+    )
+
+
 def security(ca: Path, certificate: Path, key: Path, tokens: Mapping[str, str]) -> str:
     """`security.toml`: all but S3 ask for a certificate of the authority that its parts have."""
     own = {"cert": certificate, "key": key}

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import time
 from dataclasses import dataclass
-from pathlib import Path
 
 from millrace.processes.core.program import Program
 from millrace.settings.core.layout import Layout
@@ -17,7 +16,6 @@ from millrace.stack.io.object_store import (
     prepare_object_store,
 )
 from millrace.storage.core.bucket import LOCAL_BUCKET, Bucket
-from millrace.storage.core.store_server import PORTS_NEEDED
 from tests.support import start
 
 START_TIMEOUT_S = 60
@@ -61,7 +59,5 @@ class RunningStore:
     def clean_up(self) -> None:
         """For good: what is killed leaves its sockets behind."""
         self.stop(signal.SIGKILL)
-        first = self.program.port or 0
-        for port in range(first, first + PORTS_NEEDED):
-            for socket in Path("/tmp").glob(f"seaweedfs-*-grpc-{port}.sock"):  # noqa: S108 - its choice
-                socket.unlink()
+        for socket in self.program.outside:
+            socket.unlink(missing_ok=True)
