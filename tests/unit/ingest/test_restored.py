@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 
 from millrace.ingest.core.lag import Bounds
 from millrace.ingest.core.restored import cut_off, looks, replaced, still_there
+from millrace.kafka.core.record_time import EARLIEST, LATEST
 
 P0, P1, P2 = ("t", 0), ("t", 1), ("u", 0)
+NOON_MS = 1_763_467_200_123
 
 
 def test_a_partition_that_ends_before_what_was_read_is_cut_off() -> None:
@@ -18,12 +20,19 @@ def test_a_partition_that_ends_before_what_was_read_is_cut_off() -> None:
 
 
 def test_another_record_where_one_was_read_tells_and_a_gap_does_not() -> None:
-    read = {P0: (9, 1_000), P1: (9, 1_000), P2: (9, 1_000)}
+    read = {P0: (9, NOON_MS), P1: (9, NOON_MS), P2: (9, NOON_MS)}
     bounds = {P0: Bounds(0, 12), P1: Bounds(9, 10), P2: Bounds(0, 9)}
     assert still_there(read, bounds) == {P0: 9, P1: 9}
     # The record of P1 was compacted away, and the next is of another time.
-    assert replaced(read, {P0: (9, 2_000), P1: (10, 2_000)}) == {P0}
-    assert replaced(read, {P0: (9, 1_000)}) == set()
+    assert replaced(read, {P0: (9, NOON_MS + 1), P1: (10, NOON_MS + 1)}) == {P0}
+    assert replaced(read, {P0: (9, NOON_MS)}) == set()
+
+
+@pytest.mark.parametrize("time_ms", [2**62, -(2**62), 0])
+def test_a_time_that_the_table_keeps_as_its_bound_is_the_same_at_the_broker(time_ms: int) -> None:
+    bound_ms = int((LATEST if time_ms > 0 else EARLIEST).timestamp() * 1000)
+    assert replaced({P0: (9, bound_ms)}, {P0: (9, time_ms)}) == set()
+    assert replaced({P0: (9, NOON_MS)}, {P0: (9, time_ms)}) == {P0}
 
 
 @pytest.mark.generated

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from millrace.ingest.core.lag import Bounds, Offsets, Partition
+from millrace.kafka.core.record_time import bounded
 
 # A record's offset and its time in milliseconds.
 Stamp = tuple[int, int]
@@ -32,11 +33,14 @@ def still_there(read: Stamps, bounds: Mapping[Partition, Bounds]) -> dict[Partit
 
 
 def replaced(read: Stamps, at_broker: Stamps) -> set[Partition]:
-    """The partitions that have another record now where one was read; a gap proves nothing."""
+    """The partitions that have another record now where one was read; a gap proves nothing.
+
+    `read`: as a table keeps it, so with a time within bounds.
+    """
     return {
         part
         for part, (offset, time_ms) in at_broker.items()
-        if part in read and read[part][0] == offset and read[part][1] != time_ms
+        if part in read and read[part] != (offset, bounded(time_ms)) and read[part][0] == offset
     }
 
 

@@ -20,14 +20,18 @@ LATEST = datetime(2100, 1, 1, tzinfo=UTC)
 RAW_HEADER = "millrace-record-time"
 # The same stand in jvm/src/millrace/refine/Moment.java.
 DAYS_BEHIND, DAYS_AHEAD = 730, 366
-# The last that Spark's own reader converts: it counts microseconds in 64 bits.
-SPARKS_LAST_MS = (2**63 - 1) // 1_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MS = timedelta(milliseconds=1)
+_EARLIEST_MS, _LATEST_MS = (EARLIEST - _EPOCH) // _MS, (LATEST - _EPOCH) // _MS
 
 
 def believable(milliseconds: int) -> datetime | None:
     """The time, where it lies between the bounds."""
-    if not (EARLIEST - _EPOCH) // _MS < milliseconds < (LATEST - _EPOCH) // _MS:
+    if not _EARLIEST_MS < milliseconds < _LATEST_MS:
         return None
     return _EPOCH + milliseconds * _MS
+
+
+def bounded(milliseconds: int) -> int:
+    """As tables keep it."""
+    return min(max(milliseconds, _EARLIEST_MS), _LATEST_MS)
