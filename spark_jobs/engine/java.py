@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from py4j.java_gateway import JavaObject, JVMView
+from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 
 
@@ -25,3 +26,9 @@ def java_column(column: Column) -> JavaObject:
 
 def delta_log(spark: SparkSession, table: str) -> JavaObject:
     return jvm(spark).org.apache.spark.sql.delta.DeltaLog.forTable(java_session(spark), table)
+
+
+def error_text(error: Exception) -> str:
+    """With all its causes, whatever of them PySpark tells by itself."""
+    stack = getattr(error, "_stackTrace", "") if isinstance(error, PySparkException) else ""
+    return f"{error}\n{stack}"

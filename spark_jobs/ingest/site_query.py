@@ -18,6 +18,7 @@ from millrace.ingest.core.ingest_faults import Fault, Verdict, judge
 from millrace.ingest.core.standing import Standing
 from millrace.ingest.io.checkpoint import Checkpoint
 from millrace.storage.io.files import mtime_ns
+from spark_jobs.engine.java import error_text
 from spark_jobs.ingest.sink import FencedError
 from spark_jobs.ingest.site_topics import TopicChangedError
 
@@ -261,7 +262,4 @@ def _forbid_next_batch(query: StreamingQuery) -> None:
 def failure_text(query: StreamingQuery) -> str:
     """The error with all its causes; empty when the query was stopped."""
     error = query.exception()
-    if error is None:
-        return ""
-    stack = getattr(error, "_stackTrace", "") if isinstance(error, PySparkException) else ""
-    return f"{error}\n{stack}"
+    return "" if error is None else error_text(error)

@@ -14,6 +14,7 @@ from millrace.ingest.core.lag import Partition
 from millrace.ingest.core.restored import Stamp, looks
 from millrace.kafka.core.coordinates import Part, in_ranges
 from spark_jobs.ingest.sink import BatchSink
+from spark_jobs.kafka.far_times import far_times_named
 from spark_jobs.kafka.kafka_span import read_spans
 from spark_jobs.kafka.source import held_ends, held_ids
 
@@ -57,7 +58,8 @@ class SiteTables:
         said = f.xxhash64("offset", "kafka_time", "key", "value").alias("said")
         kept = self._bronze.where(in_ranges(dict.fromkeys(lives, span))).select(said)
         others = here.select("offset", said).join(kept, "said", "left_anti")
-        (row,) = others.agg(f.min("offset").alias("first")).collect()
+        with far_times_named(self.job.pipeline, (self.site,), {lives[-1]: span}):
+            (row,) = others.agg(f.min("offset").alias("first")).collect()
         first = row["first"]
         return None if first is None else int(first)
 

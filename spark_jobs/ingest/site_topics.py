@@ -15,6 +15,8 @@ from typing import Protocol
 from confluent_kafka import KafkaException
 
 from millrace.base.errors import TransientError
+from millrace.base.ranges import Range
+from millrace.ingest.core.far_times import described
 from millrace.ingest.core.ingest_spec import SiteInput
 from millrace.ingest.core.lag import Bounds, Offsets, Partition
 from millrace.ingest.core.moves import (
@@ -31,8 +33,8 @@ from millrace.ingest.core.restored import Stamps, cut_off, replaced, still_there
 from millrace.ingest.io.checkpoint import Checkpoint
 from millrace.kafka.core.coordinates import Part
 from millrace.kafka.core.incarnations import Histories, beginning, begun_again
-from millrace.kafka.core.record_time import SPARKS_LAST_MS
 from spark_jobs.kafka.broker_view import Broker
+from spark_jobs.kafka.far_times import far_records_of
 from spark_jobs.kafka.topic_ids import TopicIds
 
 log = logging.getLogger(__name__)
@@ -105,20 +107,14 @@ class SiteTopics:
             return bool(cut_off(self.checkpoint.kept().positions, broker.bounds()))
 
     def beyond_spark(self) -> list[str]:
-        """The first record of each partition of the planned batch whose time lies ahead of all that
-        Spark's own reader converts.
-        """
+        """Of each partition of the planned batch the first record that Spark cannot convert."""
         begins, ends = (
             self.checkpoint.offsets(batch)
             for batch in (self.checkpoint.last_commit(), self.checkpoint.last_planned())
         )
+        spans = {part: Range(first=begins.get(part, 0), last=end - 1) for part, end in ends.items()}
         with self._asking() as broker:
-            found = broker.offsets_from(SPARKS_LAST_MS + 1, list(ends))
-        return [
-            f"{part[0]}-{part[1]} at offset {offset}"
-            for part, offset in sorted(found.items())
-            if begins.get(part, 0) <= offset < ends[part]
-        ]
+            return described(far_records_of(broker, spans))
 
     def _others(self, ids: Mapping[str, str]) -> dict[str, str]:
         newest = self._histories.newest

@@ -35,6 +35,7 @@ from millrace.repair.core.verify_spec import (
 )
 from spark_jobs.engine.reading import read_table
 from spark_jobs.engine.task_main import run_task, say
+from spark_jobs.kafka.far_times import far_times_named
 from spark_jobs.kafka.kafka_span import read_spans, refuse_other_topics
 from spark_jobs.repair.agreement import LAYERS, Found, compare, exact_doubles
 from spark_jobs.repair.coverage import ranges_of, words_of
@@ -104,7 +105,8 @@ def _ask_brokers(
     if rows is None:
         return {}
     kept = rows.where(since_day(task.bronze_from))
-    return ranges_of(words_of({"broker": kept}), {"broker": "broker"})["broker"]
+    with far_times_named(task.pipeline, task.inputs, asked):
+        return ranges_of(words_of({"broker": kept}), {"broker": "broker"})["broker"]
 
 
 def _judge(facts: Mapping[Part, Facts], at_broker: Mapping[Part, Ranges]) -> dict[Part, Verdict]:

@@ -30,6 +30,7 @@ from millrace.repair.core.replay_spec import (
 )
 from spark_jobs.engine.reading import read_table
 from spark_jobs.engine.task_main import run_task, say
+from spark_jobs.kafka.far_times import far_times_named
 from spark_jobs.kafka.kafka_span import read_spans, refuse_other_topics
 from spark_jobs.refine.duplicate_rows import marked_among
 from spark_jobs.refine.refine_rows import quarantine_rows, refine, silver_rows
@@ -80,7 +81,8 @@ def _add_to_bronze(
         return 0
     held = read_table(spark, table).where(_where(view, wanted))
     missing = _not_in(rows.where(since_time(task.bronze_from)), held)
-    return add(missing, table, number, lambda: refuse_other_topics(task.inputs, wanted))
+    with far_times_named(task.pipeline, task.inputs, wanted):
+        return add(missing, table, number, lambda: refuse_other_topics(task.inputs, wanted))
 
 
 def _add_refined(

@@ -15,6 +15,7 @@ from millrace.lake.core.silver import COORDINATES
 from millrace.repair.core.replay_spec import PartPlan, ReplaySpec
 from spark_jobs.engine.reading import read_table
 from spark_jobs.engine.task_main import say
+from spark_jobs.kafka.far_times import far_times_named
 from spark_jobs.kafka.kafka_span import read_spans
 from spark_jobs.repair.coverage import is_of, ranges_of, words_of
 
@@ -48,8 +49,19 @@ def refined_rows(spark: SparkSession, task: ReplaySpec, days: frozenset[date]) -
 
 def look(spark: SparkSession, task: ReplaySpec, plans: Mapping[Part, PartPlan]) -> View:
     windows = {part: hull(plan.window) for part, plan in plans.items() if plan.window}
+    wanted = {part: plan.to_read[0] for part, plan in plans.items() if plan.to_read}
+    with far_times_named(task.pipeline, task.inputs, wanted):
+        return _look(spark, task, windows, wanted)
+
+
+def _look(
+    spark: SparkSession,
+    task: ReplaySpec,
+    windows: Mapping[Part, Range],
+    wanted: Mapping[Part, Range],
+) -> View:
     bronze = read_table(spark, task.tables.bronze).where(in_ranges(windows)).select(*_ADDRESS)
-    offered = _offered(spark, task, plans)
+    offered = _offered(spark, task, wanted)
     span = bronze.unionAll(offered) if offered else bronze
     days = frozenset(row.day for row in span.select("day").distinct().collect())
     say(f"{len(days)} days to look at")
@@ -66,12 +78,11 @@ def look(spark: SparkSession, task: ReplaySpec, plans: Mapping[Part, PartPlan]) 
 
 
 def _offered(
-    spark: SparkSession, task: ReplaySpec, plans: Mapping[Part, PartPlan]
+    spark: SparkSession, task: ReplaySpec, wanted: Mapping[Part, Range]
 ) -> DataFrame | None:
     """The addresses of what the brokers have of it; None where they are not asked."""
     if task.origin == "bronze":
         return None
-    wanted: dict[Part, Range] = {p: plan.to_read[0] for p, plan in plans.items() if plan.to_read}
     say(f"{sum(one.count for one in wanted.values())} offsets to read at the broker")
     rows = read_spans(spark, task.pipeline, task.inputs, wanted)
     if rows is None:

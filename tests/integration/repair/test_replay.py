@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Producer, TopicPartition
+from confluent_kafka import Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from deltalake import DeltaTable
 
@@ -26,6 +26,7 @@ from millrace.repair.core.alarms import Alarm, Kind
 from millrace.repair.core.replay_spec import Asked, ReplayResult, ReplaySpec
 from millrace.repair.core.verify_spec import ContinuityResult, ContinuitySpec
 from tests.integration.conftest import TEMPERATURE, RunningSite
+from tests.integration.ingest.test_ingest_faults import take_any_time
 from tests.integration.stands.lake.ingest_driver import START_TIMEOUT_S, IngestDriver
 from tests.integration.stands.lake.lake import Lake
 from tests.support import wait_until
@@ -217,6 +218,43 @@ def test_two_at_once_add_a_row_once_and_a_killed_one_breaks_nothing(world: World
         other.kill()
     world.replay()
     assert world.verify().alarms == ()
+
+
+def test_a_time_beyond_sparks_own_reader_is_named_and_replayed_by_millraces(world: World) -> None:
+    take_any_time(world.site, TOPIC)
+    far = {"partition": 1, "offset": produce_at(world.site, 2**62)}
+    where = " AND ".join(f"{name} = {number}" for name, number in far.items())
+    bronze = world.driver.job.tables.bronze
+    count = f"SELECT count(*) AS n FROM delta.`{bronze}` WHERE {where}"  # noqa: S608 - a table of this test
+    wait_until(lambda: world.lake.sql(count)[0]["n"] == 1, 60)
+    world.delete("bronze", where)
+    record = f"partition 1, offset {far['offset']} has the time {2**62}"
+    world.lake.sql("SET spark.millrace.reader=kafka")
+    try:
+        for work in (world.verify, world.replay):
+            with pytest.raises(AssertionError) as caught:
+                work()
+            reason = str(caught.value).strip().splitlines()[-1]
+            site = world.site.spec.name
+            words = f"'{TOPIC}'", f"site '{site}'", f"topic '{TOPIC}'", record, "reader: millrace"
+            assert [word for word in words if word not in reason] == [], reason
+    finally:
+        world.lake.sql("SET spark.millrace.reader=millrace.kafka.Source")
+    assert world.replay().added["bronze"] == 1
+    assert world.verify().alarms == ()
+
+
+def produce_at(site: RunningSite, time_ms: int) -> int:
+    """Returns the record's offset."""
+    offsets: list[int] = []
+    producer = Producer(site.settings("app"))
+
+    def on_delivery(_: object, record: Message) -> None:
+        offsets.append(record.offset() or 0)
+
+    producer.produce(TOPIC, message(1), partition=1, timestamp=time_ms, on_delivery=on_delivery)
+    assert producer.flush(30) == 0
+    return offsets[0]
 
 
 def test_what_the_broker_has_deleted_is_named_and_the_rest_is_done(world: World) -> None:

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
+from millrace.ingest.core.far_times import WAY_OUT
+
 
 class Verdict(StrEnum):
     UNREACHABLE = "unreachable"  # the site does not answer; it may come back
@@ -50,9 +52,7 @@ _RULES = (
     _Rule(
         r"long overflow(?=[\s\S]*KafkaRecordToRowConverter)",
         Verdict.TIME,
-        "Spark's own reader cannot convert the time of a record; nothing was skipped. Write"
-        " 'engine: {reader: millrace}' into infra/local.yaml until it is read: Millrace's reader"
-        " keeps such a record, and silver refuses it",
+        f"Spark's own reader cannot convert the time of a record; nothing was skipped. {WAY_OUT}",
     ),
     _Rule(
         r"Could not read properties from file|Could not find a 'KafkaClient' entry"
