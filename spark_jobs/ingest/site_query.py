@@ -104,10 +104,16 @@ class SiteQuery:
     def _on_alive(self, now_s: float) -> None:
         # While it is halted alone is it worth a look at the checkpoint.
         if self.standing.halted and self._is_time_to_look(now_s):
-            has_read = self.checkpoint.last_commit() > self._batch_then
-            self.standing.on_alive(now_s, has_read=has_read)
+            self.standing.on_alive(now_s, has_read=self._has_read())
             if not self.standing.halted:
                 log.info("site %s: halted no more", self.site)
+
+    def _has_read(self) -> bool:
+        try:
+            return self.checkpoint.last_commit() > self._batch_then
+        except TransientError as error:
+            log.debug("site %s: its checkpoint was not looked at: %s", self.site, error)
+            return False
 
     def _compare(self, now_s: float, query: StreamingQuery) -> None:
         """A new topic that ends just where the former one was read to makes no batch, and only
@@ -158,6 +164,8 @@ class SiteQuery:
             is_made_anew = self.are_topics_others()
         except TransientError as error:
             return Fault(Verdict.UNREACHABLE, str(error))
+        except MillraceError as error:
+            return judge(f"{type(error).__name__}: {error}")
         if is_made_anew:
             return Fault(Verdict.RETRY, "a topic was made anew; going on with it")
         return Fault(Verdict.HALT, fault.reason)
@@ -165,7 +173,7 @@ class SiteQuery:
     def _named(self) -> str:
         try:
             found = self.beyond_spark()
-        except TransientError as error:
+        except MillraceError as error:
             log.warning("site %s: the record was not looked for: %s", self.site, error)
             found = []
         return f"; first such record: {', '.join(found)}" if found else ""
@@ -237,12 +245,21 @@ class SiteQuery:
     def _await_batch(self, query: StreamingQuery) -> None:
         quiet_since_s = time.monotonic()
         while query.status["isTriggerActive"]:
-            if self.checkpoint.last_planned() > self.checkpoint.last_commit():
+            if self._is_in_a_batch():
                 quiet_since_s = time.monotonic()
             # A trigger without a batch only asks the broker, which may be away.
             if time.monotonic() - quiet_since_s > _BROKER_SILENT_S:
                 return
             time.sleep(_POLL_S)
+
+    def _is_in_a_batch(self) -> bool:
+        """Also where the checkpoint does not say so at this moment: no batch is cut off on a guess,
+        and a trigger without a batch ends by itself."""
+        try:
+            return self.checkpoint.last_planned() > self.checkpoint.last_commit()
+        except TransientError as error:
+            log.debug("site %s: its checkpoint was not looked at: %s", self.site, error)
+            return True
 
 
 def _forbid_next_batch(query: StreamingQuery) -> None:
