@@ -59,14 +59,17 @@ name: plant-a
 bootstrap: 127.0.0.1:9092
 """
 ENTRY_POINTS = """\
+[millrace.kinds]
+counting = tests.counting:CountingKind
+
 [millrace.runners]
 memory = tests.airflow.fakes:InMemoryRunner
 """
 
 
 @pytest.fixture(scope="session", autouse=True)
-def runner_entry_point(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """The fake runner is installed as a real one would be."""
+def entry_points(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The fake runner and a second kind of job are installed as real ones would be."""
     folder = tmp_path_factory.mktemp("installed")
     info = folder / "fake_runner-1.0.dist-info"
     info.mkdir()

@@ -1,4 +1,7 @@
-"""What every runner promises: the same tests over all of them, with a job that needs no Spark."""
+"""What every runner promises: the same tests over all of them, with a job that needs no Spark.
+
+The job is of a kind that no runner knows.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +12,18 @@ from pathlib import Path
 import pytest
 
 from millrace.base.errors import TransientError
+from millrace.jobs.core.heartbeat import Phase
 from millrace.jobs.core.spec import JobState
 from millrace.jobs.io import generations
+from millrace.jobs.io.mailbox import Mailbox
+from tests.counting import CountBeat, CountSpec, count_in
 from tests.integration.stands.lake.object_store import RunningStore
 from tests.integration.stands.services.runner_places import (
     PIPELINE,
     LocalPlace,
     Place,
     RemotePlace,
+    as_counter,
     emr_serverless,
     kubernetes,
 )
@@ -50,6 +57,15 @@ def has_begun(place: Place) -> bool:
 
 def state(place: Place) -> JobState:
     return place.runner().status(PIPELINE).state
+
+
+def mailbox(place: Place) -> Mailbox:
+    return Mailbox(place.job().mailbox, place.layout.bucket)
+
+
+def counts_as(place: Place, generation: int) -> bool:
+    beat = mailbox(place).read_heartbeat(CountBeat)
+    return beat is not None and (beat.generation, beat.phase) == (generation, Phase.RUNNING)
 
 
 def claim(place: Place, generation: int) -> bool:
@@ -98,6 +114,8 @@ def test_a_start_whose_answer_was_lost_doubles_nothing(place: Place, *, claimed:
     status = place.runner().start(place.job())
     assert (status.state, status.generation) == (JobState.RUNNING, 1)
     assert len(place.jobs()) == 1
+    # Whoever wrote it down again knows no kind, and has kept what belongs to it.
+    assert mailbox(place).read_job(CountSpec) is not None
 
 
 def test_a_job_whose_start_was_lost_can_be_stopped(place: Place) -> None:
@@ -170,3 +188,19 @@ def test_a_job_that_cannot_be_seen_is_neither_dead_nor_started_again(place: Plac
             place.runner().start(place.job())
     assert state(place) == JobState.RUNNING
     assert len(place.jobs()) == 1
+
+
+def test_a_job_of_another_kind_works_dies_and_ends_as_any(place: Place) -> None:
+    job = as_counter(place.job(), place.layout.home)
+    place.runner().start(job)
+    wait_until(lambda: counts_as(place, generation=1))
+    place.jobs()[0].kill()
+    wait_until(lambda: state(place) == JobState.DEAD)
+    counted = count_in(job)
+    assert place.runner().start(job).generation == 2
+    wait_until(lambda: counts_as(place, generation=2) and count_in(job) > counted)
+    assert place.runner().stop(PIPELINE, timeout_s=15).state == JobState.STOPPED
+    beat = mailbox(place).read_heartbeat(CountBeat)
+    assert beat is not None
+    assert (beat.phase, beat.count) == (Phase.STOPPED, count_in(job))
+    assert beat.count % job.step == 0

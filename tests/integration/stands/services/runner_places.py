@@ -26,10 +26,11 @@ from millrace.processes.io.process_table import JOB_VARIABLE, end_marked, find_m
 from millrace.processes.io.stack_identity import ensure_stack_marks, stack_environment
 from millrace.processes.io.supervisor import Supervisor
 from millrace.secrets.io.pki import ensure_server_certificate
-from millrace.settings.core.engine import EngineSpec
 from millrace.settings.core.layout import Layout
 from millrace.settings.core.remotes import EmrServerlessSettings, KubernetesSettings, Remotes
 from millrace.storage.io.files import write_atomic
+from tests import counting
+from tests.counting import CounterFile, CountSpec, plan_counter
 from tests.integration.stands.lake.object_store import RunningStore
 from tests.integration.stands.services.emr_service import ROLE, Runs
 from tests.integration.stands.services.https_service import Asked, HttpsService
@@ -49,7 +50,7 @@ class Place(Protocol):
     def runner(self) -> Runner:
         """One that knows nothing but what was written down."""
 
-    def job(self) -> JobSpec: ...
+    def job(self) -> CountSpec: ...
 
     def jobs(self) -> list[psutil.Process]:
         """Those that run now."""
@@ -62,17 +63,16 @@ class Place(Protocol):
         """What runs the jobs cannot be asked; the jobs go on."""
 
 
-def plan_stand_in(layout: Layout, mailbox: str) -> JobSpec:
-    return JobSpec(
-        id=PIPELINE,
-        kind="stand-in",
-        noun="stand-in",
-        entry_point="stand_in",
-        fingerprint="f1",
-        mailbox=mailbox,
-        generations_dir=layout.generations(PIPELINE),
-        engine=EngineSpec(memory="64m", class_path=(), bucket=layout.bucket),
-    )
+def plan_stand_in(layout: Layout, mailbox: str) -> CountSpec:
+    """A job of a kind that no runner knows; its program is the stand-in below."""
+    changes = {"fingerprint": "f1", "mailbox": mailbox, "entry_point": "stand_in"}
+    return plan_counter(CounterFile(name=PIPELINE, step=3), layout).model_copy(update=changes)
+
+
+def as_counter(job: CountSpec, home: Path) -> CountSpec:
+    """The same with the program of its kind, which keeps the whole protocol of a job."""
+    copy(counting.__file__, home / "counting.py")
+    return job.model_copy(update={"entry_point": "counting"})
 
 
 @dataclass
@@ -86,7 +86,9 @@ class LocalPlace:
         for folder in (layout.logs, layout.run, layout.home / "infra", layout.lake_python.parent):
             folder.mkdir(parents=True)
         copy(REPOSITORY / "infra" / "run-job.sh", layout.home / "infra")
-        layout.lake_python.symlink_to(sys.executable)
+        # A link would be a Python without this environment's packages.
+        layout.lake_python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+        layout.lake_python.chmod(0o700)
         (layout.home / "stand_in.py").write_text(JOB)
         write_atomic(layout.supervisor_config, render_config([], layout))
         place = cls(layout)
@@ -108,7 +110,7 @@ class LocalPlace:
     def runner(self) -> LocalRunner:
         return LocalRunner(self.layout)
 
-    def job(self) -> JobSpec:
+    def job(self) -> CountSpec:
         return plan_stand_in(self.layout, str(self.layout.job(PIPELINE)))
 
     def processes(self) -> list[psutil.Process]:
@@ -176,7 +178,7 @@ class RemotePlace:
         runner.poll_s = 0.05
         return runner
 
-    def job(self) -> JobSpec:
+    def job(self) -> CountSpec:
         return plan_stand_in(self.layout, self.layout.shared_mailbox(PIPELINE))
 
     def jobs(self) -> list[psutil.Process]:
