@@ -51,6 +51,9 @@ class CountBeat(Heartbeat):
     def worked_at(self) -> datetime:
         return self.counted_at
 
+    def figures(self) -> dict[str, str]:
+        return {"count": str(self.count)}
+
 
 class CounterFile(Frozen):
     """What stands in `dags/counters/<name>.yaml`."""

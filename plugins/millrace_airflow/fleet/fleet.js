@@ -127,7 +127,12 @@
       h("polyline", { points: points.join(" "), fill: "none", stroke: "currentColor", strokeWidth: 1.2 }));
   }
 
-  function Buttons({ card, mayOperate, onDone }) {
+  function Buttons(props) {
+    return h(JobButtons, props, h(Button, { size: "xs", variant: "outline", asChild: true },
+      h(Link, { to: "/dags/replay" }, "Replay...")));
+  }
+
+  function JobButtons({ card, mayOperate, onDone, children }) {
     const [busy, setBusy] = React.useState(false);
     const [problem, setProblem] = React.useState(null);
     if (!mayOperate) return null;
@@ -141,9 +146,7 @@
     const one = (name) =>
       h(Button, { key: name, size: "xs", variant: "outline", loading: busy, onClick: () => act(name) }, name);
     return h(Box, null,
-      h(HStack, { gap: 1 }, ...Object.keys(ACTIONS).map(one),
-        h(Button, { size: "xs", variant: "outline", asChild: true },
-          h(Link, { to: "/dags/replay" }, "Replay..."))),
+      h(HStack, { gap: 1 }, ...Object.keys(ACTIONS).map(one), children),
       problem && h(Text, { color: "red.500", fontSize: "xs" }, problem));
   }
 
@@ -189,7 +192,45 @@
           h(Link, { to: `/dags/${card.dag_id}/runs` }, "runs"),
           h(Buttons, { card, mayOperate: may.has(card.name), onDone: look }),
         ] })))),
-      h(Relays), h(Incidents));
+      h(Jobs), h(Relays), h(Incidents));
+  }
+
+  // --- jobs of other kinds --------------------------------------------------------------------
+
+  const figures = (card) => Object.entries(card.figures).map(([what, value]) => `${what}: ${value}`).join(", ") || "-";
+
+  function Jobs() {
+    const { data, error, look } = usePolled("/fleet/api/jobs");
+    const may = new Set(data ? data.may_operate : []);
+    const rows = (data ? data.jobs : []).map((card) => [h(Link, { to: `?job=${card.name}` }, card.name), card.kind,
+      h(State, { card }), number(card.lag_records), span(card.behind_s), ago(card.worked_at), figures(card),
+      h(JobButtons, { card, mayOperate: may.has(card.name), onDone: look })]);
+    return h(Box, null, rows.length > 0 && h(Section, { title: "Other jobs",
+      names: ["Job", "Kind", "State", "Waiting", "Behind", "Last work", "Says", ""], rows }),
+    h(Problem, { error }));
+  }
+
+  function Job({ name }) {
+    const path = `/fleet/api/jobs/${encodeURIComponent(name)}`;
+    const { data, error, look } = usePolled(path);
+    const back = h(Link, { to: "?" }, "Fleet");
+    if (!data) return h(Box, { p: 4 }, back, h(Problem, { error }));
+    const { card, events } = data.page;
+    return h(Box, { p: 4 },
+      h(Flex, { justify: "space-between", mb: 3 },
+        h(HStack, null, back, "/", h(Heading, { size: "md" }, card.name), h(State, { card })),
+        h(JobButtons, { card, mayOperate: data.may_operate, onDone: look })),
+      h(Problem, { error }),
+      h(Text, { mb: 3 }, `${card.reason} (since ${age(card.since)})`),
+      h(HStack, { gap: 6, wrap: "wrap" },
+        h(Figure, { label: "Kind", value: card.kind }),
+        h(Figure, { label: "Waiting", value: number(card.lag_records) }),
+        h(Figure, { label: "Behind", value: span(card.behind_s) }),
+        h(Figure, { label: "Last work", value: ago(card.worked_at) }),
+        h(Figure, { label: "Generation", value: number(card.generation) }),
+        ...Object.entries(card.figures).map(([label, value]) => h(Figure, { key: label, label, value }))),
+      h(Happened, { events }),
+      h(LogAndRuns, { log: `${path}/log`, dag: card.dag_id }));
   }
 
   const RELAY_COLOURS = { running: "green", waiting: "orange" };
@@ -212,7 +253,7 @@
     const page = `/fleet/api/incidents/${one.id}`;
     const run = `/dags/incident/runs/${encodeURIComponent(one.run)}`;
     return [utc(one.at), one.events > 1 ? `${one.kind} (${one.events} times)` : one.kind,
-      h(Link, { to: `?pipeline=${one.pipeline}` }, one.pipeline), one.sites.join(", ") || "-", one.text,
+      h(Link, { to: `?${one.is_pipeline ? "pipeline" : "job"}=${one.pipeline}` }, one.pipeline), one.sites.join(", ") || "-", one.text,
       h(HStack, { gap: 2 }, h("a", { href: page, target: "_blank", rel: "noreferrer" }, "page"),
         one.run && h(Link, { to: run }, "run"))];
   }
@@ -236,6 +277,17 @@
         ? h(Table.Root, { size: "sm" }, h(Columns, { names }),
           h(Table.Body, null, ...rows.map((values, i) => h(Cells, { key: i, values }))))
         : h(Text, { color: "fg.muted" }, "nothing yet"));
+  }
+
+  function Happened({ events }) {
+    return h(Section, { title: "What happened", names: ["When", "Condition", "Why"],
+      rows: events.map((note) => [utc(note.at),
+        h(Badge, { colorPalette: COLOURS[note.condition] || "gray" }, note.condition), note.reason]) });
+  }
+
+  function LogAndRuns({ log, dag }) {
+    return h(Text, { mt: 5 }, h("a", { href: log, target: "_blank", rel: "noreferrer" }, "The end of the job's log"),
+      ", ", h(Link, { to: `/dags/${dag}/runs` }, "runs of its DAG"));
   }
 
   function Refused({ name }) {
@@ -280,11 +332,8 @@
       h(Section, { title: "Quarantine, by stage, since the job began", names: ["Stage", "Rows"], rows: counts(page.refused) }),
       h(Section, { title: "Rules broken", names: ["Rule", "Rows"], rows: counts(page.broken) }),
       h(Refused, { name }),
-      h(Section, { title: "What happened", names: ["When", "Condition", "Why"],
-        rows: page.events.map((note) => [utc(note.at),
-          h(Badge, { colorPalette: COLOURS[note.condition] || "gray" }, note.condition), note.reason]) }),
-      h(Text, { mt: 5 }, h("a", { href: `/fleet/api/pipelines/${card.name}/log`, target: "_blank", rel: "noreferrer" },
-        "The end of the job's log"), ", ", h(Link, { to: `/dags/${card.dag_id}/runs` }, "runs of its DAG")),
+      h(Happened, { events: page.events }),
+      h(LogAndRuns, { log: `/fleet/api/pipelines/${card.name}/log`, dag: card.dag_id }),
       h(Section, { title: "Tables", names: ["Layer", "Where"], rows: Object.entries(page.tables) }));
   }
 
@@ -314,7 +363,8 @@
 
   function Fleet() {
     const [params] = useSearchParams();
-    const name = params.get("pipeline"), site = params.get("site");
+    const name = params.get("pipeline"), site = params.get("site"), job = params.get("job");
+    if (job) return h(Job, { name: job, key: job });
     if (site) return h(Site, { name: site, key: site });
     return name ? h(Detail, { name, key: name }) : h(Overview);
   }

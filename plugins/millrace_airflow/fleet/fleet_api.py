@@ -19,10 +19,13 @@ from millrace.base.html import POLICY
 from millrace.base.model import Frozen
 from millrace.base.names import EventId, Name, is_named
 from millrace.fleet.core.incident_card import IncidentLine
+from millrace.fleet.core.job_card import JobCard, JobPage
 from millrace.fleet.core.pipeline_card import Card, Page
 from millrace.fleet.core.platform_status import RelayStatus
 from millrace.fleet.core.site_card import SitePage
 from millrace.fleet.io.status_view import Sight
+from millrace.jobs.core.deployment import Deployment
+from millrace.jobs.io.installed_kinds import load_kind
 from millrace.lake.core.quarantine import Refused
 from millrace.pipelines.core.spec import PipelineSpec
 from millrace.settings.io.environment import layout_here
@@ -36,6 +39,18 @@ class Fleet(Frozen):
     pipelines: tuple[Card, ...]
     # Those that this user may start and stop.
     may_operate: tuple[str, ...]
+
+
+class Jobs(Frozen):
+    """Of other kinds than pipelines'."""
+
+    jobs: tuple[JobCard, ...]
+    may_operate: tuple[str, ...]
+
+
+class JobDetail(Frozen):
+    page: JobPage
+    may_operate: bool
 
 
 class Detail(Frozen):
@@ -57,8 +72,26 @@ def visible(user: GetUserDep) -> dict[str, PipelineSpec]:
 Visible = Annotated[dict[str, PipelineSpec], Depends(visible)]
 
 
+def visible_jobs(user: GetUserDep) -> dict[str, Deployment]:
+    """Jobs of other kinds."""
+    jobs = _sight().jobs()
+    seen = _allowed_dags(user, _dags_of(jobs), "GET")
+    return {name: job for name, job in jobs.items() if name in seen}
+
+
+VisibleJobs = Annotated[dict[str, Deployment], Depends(visible_jobs)]
+
+
+def _dags_of(jobs: dict[str, Deployment]) -> dict[str, str]:
+    return {load_kind(job.kind).dag_id(name): name for name, job in jobs.items()}
+
+
 def _allowed(user: Any, specs: dict[str, PipelineSpec], method: Any) -> set[str]:
-    ids = {spec.dag_id: name for name, spec in specs.items()}
+    return _allowed_dags(user, {spec.dag_id: name for name, spec in specs.items()}, method)
+
+
+def _allowed_dags(user: Any, ids: dict[str, str], method: Any) -> set[str]:
+    """Names of those whose DAG this user may see or change; `ids` has a name for each DAG."""
     allowed = get_auth_manager().filter_authorized_dag_ids(
         dag_ids=set(ids), user=user, method=method
     )
@@ -113,7 +146,35 @@ def quality(name: str, specs: Visible) -> HTMLResponse:
 
 @app.get("/api/pipelines/{name}/log")
 def log(name: str, specs: Visible) -> PlainTextResponse:
-    return PlainTextResponse("\n".join(_sight().log(_named(specs, name), _LOG_LINES)))
+    return PlainTextResponse(_log_of(_named(specs, name).runner, name))
+
+
+def _log_of(runner: str, job_id: str) -> str:
+    return "\n".join(_sight().log(runner, job_id, _LOG_LINES))
+
+
+@app.get("/api/jobs")
+def jobs(seen: VisibleJobs, user: GetUserDep) -> Jobs:
+    cards = tuple(_sight().job_card(job) for _, job in sorted(seen.items()))
+    return Jobs(jobs=cards, may_operate=tuple(sorted(_allowed_dags(user, _dags_of(seen), "PUT"))))
+
+
+@app.get("/api/jobs/{name}")
+def job(name: str, seen: VisibleJobs, user: GetUserDep) -> JobDetail:
+    found = _job_named(seen, name)
+    may_operate = name in _allowed_dags(user, _dags_of({name: found}), "PUT")
+    return JobDetail(page=_sight().job_page(found), may_operate=may_operate)
+
+
+@app.get("/api/jobs/{name}/log")
+def job_log(name: str, seen: VisibleJobs) -> PlainTextResponse:
+    return PlainTextResponse(_log_of(_job_named(seen, name).runner, name))
+
+
+def _job_named(seen: dict[str, Deployment], name: str) -> Deployment:
+    if name not in seen:
+        raise HTTPException(404, f"there is no job {name!r} that you may see")
+    return seen[name]
 
 
 @app.get("/api/relays")
@@ -123,16 +184,16 @@ def relays(specs: Visible) -> dict[str, RelayStatus]:
 
 
 @app.get("/api/incidents")
-def incidents(specs: Visible) -> tuple[IncidentLine, ...]:
-    """The newest, of pipelines that this user may see."""
-    return _sight().incidents(specs)
+def incidents(specs: Visible, seen: VisibleJobs) -> tuple[IncidentLine, ...]:
+    """The newest, of pipelines and jobs that this user may see."""
+    return _sight().incidents(specs, seen)
 
 
 @app.get("/api/incidents/{incident_id}")
-def incident(incident_id: str, specs: Visible) -> HTMLResponse:
-    """Of a pipeline that this user may see; it holds lines of logs, so nothing in it may run."""
+def incident(incident_id: str, specs: Visible, seen: VisibleJobs) -> HTMLResponse:
+    """Of what this user may see; it holds lines of logs, so nothing in it may run."""
     found = _sight().incident(incident_id) if is_named(EventId, incident_id) else None
-    if found is None or found[0] not in specs:
+    if found is None or found[0] not in {*specs, *seen}:
         raise HTTPException(404, f"there is no incident {incident_id!r} that you may see")
     return HTMLResponse(found[1], headers={"Content-Security-Policy": POLICY})
 

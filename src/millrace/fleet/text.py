@@ -32,6 +32,8 @@ def show(seen: StackStatus, console: Console) -> None:
         )
     console.print(_processes(seen, now))
     console.print(_pipelines(seen, now))
+    if seen.jobs:
+        console.print(_jobs(seen, now))
     if seen.relays:
         console.print(_relays(seen, now))
     for name, pipeline in seen.pipelines.items():
@@ -81,9 +83,6 @@ def _pipelines(seen: StackStatus, now: datetime) -> Table:
 
 
 def _pipeline(pipeline: PipelineStatus, now: datetime) -> tuple[str | Text, ...]:
-    lag = _NOTHING
-    if pipeline.lag_records is not None:
-        lag = f"{pipeline.lag_records} ({pipeline.lag_s:.0f} s)"
     state = _coloured(pipeline.state)
     if pipeline.note:
         state.append(f"\n{pipeline.note}")
@@ -92,9 +91,35 @@ def _pipeline(pipeline: PipelineStatus, now: datetime) -> tuple[str | Text, ...]
         str(pipeline.generation),
         f"{pipeline.rows_per_s:.1f}",
         str(pipeline.refused),
-        lag,
+        _lag(pipeline.lag_records, pipeline.lag_s),
         _ago(pipeline.last_batch_at, now),
     )
+
+
+def _jobs(seen: StackStatus, now: datetime) -> Table:
+    """Of other kinds than pipelines'."""
+    table = Table()
+    for title in ("job", "kind", "state", "gen.", "lag", "last work", "says"):
+        table.add_column(title, overflow="fold")
+    for name, job in seen.jobs.items():
+        state = _coloured(job.state)
+        if job.note:
+            state.append(f"\n{job.note}")
+        says = ", ".join(f"{what}: {value}" for what, value in job.figures.items())
+        table.add_row(
+            name,
+            job.kind,
+            state,
+            str(job.generation),
+            _lag(job.lag_records, job.lag_s),
+            _ago(job.worked_at, now),
+            says or _NOTHING,
+        )
+    return table
+
+
+def _lag(records: int | None, lag_s: float | None) -> str:
+    return _NOTHING if records is None or lag_s is None else f"{records} ({lag_s:.0f} s)"
 
 
 def _relays(seen: StackStatus, now: datetime) -> Table:

@@ -17,11 +17,13 @@ from fastapi.testclient import TestClient
 from millrace.incidents.core.event import Kind, make_event
 from millrace.incidents.core.incident import gather
 from millrace.incidents.io.incident_folders import Incidents
+from millrace.incidents.io.incident_scene import look
 from millrace.ingest.core.ingest_beat import IngestBeat, SiteBeat
 from millrace.ingest.io import deployment
 from millrace.jobs.core.condition import Condition
 from millrace.jobs.core.heartbeat import PartitionLag, Phase
 from millrace.jobs.core.journal import Journal
+from millrace.jobs.io.deployments import remember
 from millrace.jobs.io.mailbox import Mailbox
 from millrace.relay.core.beat import RelayBeat, SourceBeat
 from millrace.relay.io.beat_files import write_relay_beat
@@ -32,6 +34,7 @@ from millrace.settings.core.layout import Layout
 from millrace_airflow.fleet import fleet_api
 from tests.airflow.conftest import PIPELINE
 from tests.airflow.fakes import InMemoryRunner
+from tests.counting import CountBeat, CounterDeployment, CounterFile
 
 
 @pytest.fixture
@@ -227,6 +230,60 @@ def test_relays_that_ran_are_listed_with_what_halts_them(
     assert listed[1]["notes"] == ["no answer"]
     write_relay_beat(layout, beat.model_copy(update={"at": now - timedelta(minutes=1)}))
     assert client.get("/api/relays", headers=viewer).json()["to-centre"]["state"] == "silent"
+
+
+@pytest.fixture
+def counter(client: TestClient, layout: Layout) -> None:
+    """A job of another kind, which counts, beside the pipeline."""
+    remember(layout, CounterDeployment(file=CounterFile(name="c", step=1, runner="memory")))
+    now = datetime.now(UTC)
+    common = {"job": "c", "generation": 3, "fingerprint": "f", "phase": Phase.RUNNING, "at": now}
+    mailbox = Mailbox(layout.job("c"))
+    mailbox.write_heartbeat(CountBeat(**common, count=42, counted_at=now))
+    mailbox.write_journal(Journal().noting(now, Condition.HEALTHY, "running"))
+
+
+@pytest.mark.usefixtures("counter")
+def test_a_job_of_another_kind_has_a_line_a_page_and_a_log_and_is_no_pipeline(
+    client: TestClient,
+) -> None:
+    operator = signed_in("OP")
+    listed = client.get("/api/jobs", headers=operator).json()
+    (card,) = listed["jobs"]
+    assert (card["name"], card["kind"], card["dag_id"]) == ("c", "counting", "counting.c")
+    assert (card["state"], card["generation"]) == ("healthy", 3)
+    assert card["figures"] == {"count": "42"}
+    assert listed["may_operate"] == ["c"]
+    page = client.get("/api/jobs/c", headers=operator).json()
+    assert [note["condition"] for note in page["page"]["events"]] == ["healthy"]
+    assert "OutOfMemoryError" in client.get("/api/jobs/c/log", headers=operator).text
+    pipelines = client.get("/api/pipelines", headers=operator).json()["pipelines"]
+    assert [one["name"] for one in pipelines] == ["temperature"]
+    assert client.get("/api/jobs/temperature", headers=operator).status_code == 404
+    assert client.get("/api/pipelines/c", headers=operator).status_code == 404
+
+
+@pytest.mark.usefixtures("counter")
+def test_a_viewer_of_jobs_gets_no_buttons(client: TestClient) -> None:
+    viewer = signed_in("VIEWER")
+    assert client.get("/api/jobs", headers=viewer).json()["may_operate"] == []
+    assert not client.get("/api/jobs/c", headers=viewer).json()["may_operate"]
+
+
+@pytest.mark.usefixtures("counter")
+def test_incidents_of_a_job_of_another_kind_lead_to_its_page(
+    client: TestClient, layout: Layout
+) -> None:
+    for name in ("temperature", "c"):
+        write_incident(layout, name)
+    listed = client.get("/api/incidents", headers=signed_in("VIEWER")).json()
+    assert {line["pipeline"]: line["is_pipeline"] for line in listed} == {
+        "temperature": True,
+        "c": False,
+    }
+    scene = look(layout, "c", datetime.now(UTC), "https://airflow")
+    assert scene.dag_id == "counting.c"
+    assert any("OutOfMemoryError" in line for line in scene.log)
 
 
 def write_incident(layout: Layout, name: str, hour: int = 0) -> None:

@@ -91,7 +91,7 @@ def test_the_state_is_supervisions_unless_all_are_silent(
     condition: Condition, age_s: float, shown: Condition
 ) -> None:
     note = Note(at=NOW - timedelta(hours=1), condition=condition, reason="why")
-    assert judge(SPEC, beat(age_s=age_s), note, NOW)[0] == shown
+    assert judge(SPEC.supervise, beat(age_s=age_s), note, NOW)[0] == shown
 
 
 def test_what_never_ran_says_so() -> None:

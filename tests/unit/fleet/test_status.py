@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
+from rich.console import Console
 
-from millrace.fleet.core.platform_status import describe_pipeline, describe_relay
+from millrace.fleet.core.platform_status import (
+    AirflowAccess,
+    JobLine,
+    StackStatus,
+    describe_job,
+    describe_pipeline,
+    describe_relay,
+)
+from millrace.fleet.text import show
 from millrace.ingest.core.ingest_beat import IngestBeat, SiteBeat
 from millrace.jobs.core.heartbeat import PartitionLag, Phase
 from millrace.jobs.core.spec import JobState, JobStatus
@@ -16,6 +26,7 @@ from millrace.pipelines.core.spec import PipelineSpec
 from millrace.relay.core.beat import RelayBeat, SourceBeat
 from millrace.relay.core.relay_plan import refused
 from millrace.settings.core.engine import Tables
+from tests.counting import CountBeat, CounterDeployment, CounterFile
 
 TABLES = Tables(
     bronze="/lake/bronze", silver="s3a://lake/silver", quarantine="s3a://lake/quarantine"
@@ -121,6 +132,37 @@ def test_a_relay_says_how_it_does_and_a_dead_one_has_no_speed() -> None:
     assert "--accept-loss plant-a/t/0:4" in status.notes[1]
     assert describe_relay(seen, runs=False, now=NOW).messages_per_s == 0
     assert describe_relay(None, runs=True, now=NOW).state == "starting"
+
+
+def counter(seen: JobStatus, heartbeat: CountBeat | None) -> JobLine:
+    deployment = CounterDeployment(file=CounterFile(name="c", step=1))
+    return describe_job(deployment, seen, heartbeat, NOW)
+
+
+def test_a_job_of_another_kind_is_said_with_the_figures_of_its_kind() -> None:
+    count = CountBeat(
+        job="c",
+        generation=1,
+        fingerprint="f",
+        phase=Phase.RUNNING,
+        at=NOW,
+        count=42,
+        counted_at=NOW,
+    )
+    line = counter(job(JobState.RUNNING), count)
+    assert (line.state, line.worked_at, line.figures) == ("running", NOW, {"count": "42"})
+    assert counter(job(JobState.RUNNING), None).state == "starting"
+    dead = counter(job(JobState.DEAD, 137), count)
+    assert (dead.state, dead.note) == ("dead", "exit 137")
+    access = AirflowAccess(url="", user="", password_file=Path("p"))
+    whole = StackStatus(
+        up=True, store="", airflow=access, sites={}, pipelines={}, processes=(), jobs={"c": line}
+    )
+    console = Console(record=True, width=160)
+    show(whole, console)
+    said = console.export_text()
+    assert "counting" in said
+    assert "count: 42" in said
 
 
 def test_a_death_is_told_with_its_exit_code() -> None:

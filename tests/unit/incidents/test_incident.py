@@ -146,6 +146,16 @@ def test_a_relay_has_no_page_of_a_pipeline() -> None:
     assert steps[1].command == "millrace relay p --accept-loss SITE/TOPIC/PARTITION"
 
 
+def test_a_job_that_is_no_pipelines_leads_to_its_own_pages() -> None:
+    paths = {step.path for step in advise(incident(Kind.GIVEN_UP), "counting.p")}
+    assert {"/plugin/fleet?job=p", "/dags/counting.p/runs"} <= paths
+    assert not any(path and "pipeline" in path for path in paths)
+    bare = Scene(at=NOW, airflow="https://airflow", dag_id="counting.p", log=("died",))
+    page = render_incident(incident(Kind.GIVEN_UP), bare)
+    assert "https://airflow/dags/counting.p/runs" in page
+    assert "<pre>died</pre>" in page
+
+
 def test_what_came_from_elsewhere_is_text_and_never_markup() -> None:
     evil = "<script>alert(1)</script>"
     journal = Journal().noting(NOW, Condition.DEAD, evil)

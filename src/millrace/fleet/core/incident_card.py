@@ -16,7 +16,9 @@ _SHOWN = 20
 class IncidentLine(Frozen):
     id: str
     kind: str
+    # Of a pipeline, or of a job of another kind.
     pipeline: str
+    is_pipeline: bool
     sites: tuple[str, ...]
     at: datetime
     # More than one: a storm, on one page.
@@ -27,18 +29,19 @@ class IncidentLine(Frozen):
 
 
 def list_incidents(
-    newest_first: Iterable[Incident], pipelines: Container[str]
+    newest_first: Iterable[Incident], pipelines: Container[str], jobs: Container[str] = ()
 ) -> tuple[IncidentLine, ...]:
-    """The newest of these pipelines; `newest_first` is read no further than that."""
-    seen = (one for one in newest_first if one.pipeline in pipelines)
-    return tuple(_line(one) for one in islice(seen, _SHOWN))
+    """The newest of these pipelines and jobs; `newest_first` is read no further than that."""
+    seen = (one for one in newest_first if one.pipeline in pipelines or one.pipeline in jobs)
+    return tuple(_line(one, is_pipeline=one.pipeline in pipelines) for one in islice(seen, _SHOWN))
 
 
-def _line(incident: Incident) -> IncidentLine:
+def _line(incident: Incident, *, is_pipeline: bool) -> IncidentLine:
     return IncidentLine(
         id=incident.id,
         kind=incident.kind,
         pipeline=incident.pipeline,
+        is_pipeline=is_pipeline,
         sites=tuple(sorted({event.site for event in incident.events if event.site})),
         at=incident.began,
         events=len(incident.events),

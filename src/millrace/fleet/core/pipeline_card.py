@@ -7,20 +7,11 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from millrace.base.model import Frozen
+from millrace.fleet.core.job_card import AT_REST, judge, newest_notes
 from millrace.ingest.core.ingest_beat import IngestBeat, SiteBeat
-from millrace.jobs.core.condition import Condition, describe_halts
 from millrace.jobs.core.journal import Journal, Note, Sample
 from millrace.lake.core.refine import Severity
 from millrace.pipelines.core.spec import PipelineSpec
-
-# A job that rests says nothing, and need not.
-_AT_REST = {
-    Condition.ABSENT,
-    Condition.STOPPED,
-    Condition.DEAD,
-    Condition.CRASH_LOOP,
-    Condition.GIVEN_UP,
-}
 
 
 class Verdict(Frozen):
@@ -101,8 +92,8 @@ def make_card(
     maintained_at: datetime | None = None,
 ) -> Card:
     note = journal.latest
-    state, reason = judge(spec, beat, note, now)
-    is_alive = note is not None and state == note.condition and state not in _AT_REST
+    state, reason = judge(spec.supervise, beat, note, now)
+    is_alive = note is not None and state == note.condition and state not in AT_REST
     return Card(
         name=spec.name,
         dag_id=spec.dag_id,
@@ -125,24 +116,6 @@ def make_card(
     )
 
 
-def judge(
-    spec: PipelineSpec, beat: IngestBeat | None, note: Note | None, now: datetime
-) -> tuple[str, str]:
-    """Supervision's word, unless job and supervision have both fallen silent since."""
-    if note is None:
-        return Condition.ABSENT, "never started"
-    if note.condition in _AT_REST:
-        return note.condition, note.reason
-    silent_s = beat.age_s(now) if beat else (now - note.at).total_seconds()
-    if silent_s > spec.supervise.stale_after.total_seconds():
-        text = f"no word for {silent_s:.0f} s, neither of the job nor of its supervision"
-        return Condition.UNKNOWN, text
-    if note.condition is Condition.DEGRADED and beat and beat.halts:
-        # The note is of the first site that was halted.
-        return note.condition, describe_halts(beat)
-    return note.condition, note.reason
-
-
 def refused_share(sites: tuple[SiteBeat, ...]) -> float | None:
     rows = sum(site.rows_total for site in sites)
     refused = sum(sum(site.refused.values()) for site in sites)
@@ -156,7 +129,7 @@ def make_page(
     return Page(
         card=card,
         parts=tuple(row for site in sites for row in _rows(site)),
-        events=tuple(reversed(journal.notes[-50:])),
+        events=newest_notes(journal),
         made_anew=tuple(
             AnewRow(at=one.found_at, site=site, topic=one.topic, topic_id=one.topic_id)
             for site, one in reversed(journal.made_anew)

@@ -10,9 +10,10 @@ from pydantic import Field
 from millrace.base.model import Frozen
 from millrace.ingest.core.ingest_beat import IngestBeat
 from millrace.jobs.core.condition import Condition, describe_halts
-from millrace.jobs.core.heartbeat import Phase
+from millrace.jobs.core.deployment import Deployment
+from millrace.jobs.core.heartbeat import Heartbeat, Phase
 from millrace.jobs.core.spec import JobState, JobStatus
-from millrace.pipelines.core.spec import PipelineSpec
+from millrace.pipelines.core.spec import PipelineSpec, Supervise
 from millrace.relay.core.beat import RelayBeat
 from millrace.settings.core.engine import Tables
 
@@ -41,6 +42,19 @@ class PipelineStatus(Frozen):
     refused: int
     last_batch_at: datetime | None
     tables: dict[str, str]
+    note: str = ""
+
+
+class JobLine(Frozen):
+    """A job of another kind than pipelines'. `figures` are its kind's."""
+
+    kind: str
+    state: str
+    generation: int
+    lag_records: int | None
+    lag_s: float | None
+    worked_at: datetime | None
+    figures: dict[str, str]
     note: str = ""
 
 
@@ -86,6 +100,7 @@ class StackStatus(Frozen):
     pipelines: dict[str, PipelineStatus]
     clusters: dict[str, SiteAccess] = Field(default_factory=dict)
     relays: dict[str, RelayStatus] = Field(default_factory=dict)
+    jobs: dict[str, JobLine] = Field(default_factory=dict)
     processes: tuple[ProcessStatus, ...]
     orphans: tuple[int, ...] = ()
     ending: tuple[EndingCertificate, ...] = ()
@@ -106,7 +121,7 @@ def describe_pipeline(
     tables: Tables,
     now: datetime,
 ) -> PipelineStatus:
-    state = _state(pipeline, job, beat, now)
+    state = _state(pipeline.supervise, job, beat, now)
     return PipelineStatus(
         state=state,
         generation=job.generation,
@@ -116,6 +131,21 @@ def describe_pipeline(
         refused=beat.refused if beat else 0,
         last_batch_at=beat.worked_at if beat else None,
         tables={layer: _as_uri(one) for layer, one in tables_of(pipeline, tables).items()},
+        note=_note(job, beat),
+    )
+
+
+def describe_job(
+    deployment: Deployment, job: JobStatus, beat: Heartbeat | None, now: datetime
+) -> JobLine:
+    return JobLine(
+        kind=deployment.kind,
+        state=_state(deployment.supervise, job, beat, now),
+        generation=job.generation,
+        lag_records=beat.lag_records if beat else None,
+        lag_s=round(beat.lag_s(now), 1) if beat else None,
+        worked_at=beat.worked_at if beat else None,
+        figures=beat.figures() if beat else {},
         note=_note(job, beat),
     )
 
@@ -146,7 +176,7 @@ def _as_uri(table: str) -> str:
     return table if "://" in table else Path(table).as_uri()
 
 
-def _state(pipeline: PipelineSpec, job: JobStatus, beat: IngestBeat | None, now: datetime) -> str:
+def _state(policy: Supervise, job: JobStatus, beat: Heartbeat | None, now: datetime) -> str:
     """The process by the runner, what it does by its heartbeat."""
     if job.state == JobState.UNKNOWN:
         return DOWN
@@ -155,12 +185,12 @@ def _state(pipeline: PipelineSpec, job: JobStatus, beat: IngestBeat | None, now:
     if beat is None or beat.generation != job.generation:
         return "starting"
     silent_s = beat.age_s(now)
-    if silent_s > pipeline.supervise.stale_after.total_seconds():
+    if silent_s > policy.stale_after.total_seconds():
         return "silent"
     return Condition.DEGRADED if beat.halts and beat.phase == Phase.RUNNING else beat.phase
 
 
-def _note(job: JobStatus, beat: IngestBeat | None) -> str:
+def _note(job: JobStatus, beat: Heartbeat | None) -> str:
     if job.state == JobState.DEAD:
         return "ended by a signal" if job.exit_code is None else f"exit {job.exit_code}"
     if beat is None or beat.generation != job.generation:

@@ -1,4 +1,4 @@
-"""Reads what pipelines wrote down, fast enough for hundreds of them at a time."""
+"""Reads what jobs wrote down, fast enough for hundreds of them at a time."""
 
 from __future__ import annotations
 
@@ -11,13 +11,19 @@ from typing import Generic, TypeVar
 from millrace.base.errors import MillraceError, TransientError
 from millrace.base.hidden import hidden_lines
 from millrace.fleet.core.incident_card import IncidentLine, list_incidents
+from millrace.fleet.core.job_card import JobCard, JobPage, make_job_card, make_job_page
 from millrace.fleet.core.pipeline_card import Card, Page, Verdict, make_card, make_page
 from millrace.fleet.core.platform_status import RelayStatus, describe_relay, tables_of
 from millrace.fleet.core.site_card import SitePage, make_site_page
 from millrace.incidents.io.incident_folders import Incidents
 from millrace.ingest.core.ingest_beat import IngestBeat
+from millrace.ingest.core.ingest_spec import INGEST
 from millrace.ingest.io.deployment import read_alone
+from millrace.jobs.core.deployment import Deployment
+from millrace.jobs.core.heartbeat import Heartbeat
 from millrace.jobs.core.journal import Journal
+from millrace.jobs.io.deployments import deployment_file, provisioned_jobs, recall
+from millrace.jobs.io.installed_kinds import load_kind
 from millrace.jobs.io.installed_runners import load_runner
 from millrace.jobs.io.mailbox import Mailbox, open_mailbox
 from millrace.lake.core.quarantine import Refused
@@ -35,6 +41,7 @@ _RESULT = "result.json"
 _REFUSED_SHOWN = 20
 Stamp = tuple[int, int]
 Read = TypeVar("Read")
+Beat = TypeVar("Beat", bound=Heartbeat)
 
 
 @dataclass
@@ -56,19 +63,46 @@ class Sight:
     layout: Layout
     _specs: Remembered[PipelineSpec | None] = field(default_factory=Remembered)
     _verdicts: Remembered[Verdict | None] = field(default_factory=Remembered)
+    _deployments: Remembered[Deployment | None] = field(default_factory=Remembered)
 
     def pipelines(self) -> dict[str, PipelineSpec]:
         specs = (self._spec(file) for file in pipeline_files(self.layout))
         return {spec.name: spec for spec in specs if spec}
 
     def card(self, spec: PipelineSpec) -> Card:
-        beat, journal = self._written(spec)
+        beat, journal = self._written_of(spec)
         return self._card(spec, beat, journal)
 
     def page(self, spec: PipelineSpec) -> Page:
-        beat, journal = self._written(spec)
+        beat, journal = self._written_of(spec)
         tables = tables_of(spec, self.layout.tables(spec.table))
         return make_page(self._card(spec, beat, journal), beat, journal, tables)
+
+    def jobs(self) -> dict[str, Deployment]:
+        """Jobs of other kinds than pipelines', as they were provisioned last."""
+        found = (self._deployment(name) for name in provisioned_jobs(self.layout))
+        return {one.id: one for one in found if one and one.kind != INGEST}
+
+    def job_card(self, deployment: Deployment) -> JobCard:
+        return self._job_card(deployment, *self._job_written(deployment))
+
+    def job_page(self, deployment: Deployment) -> JobPage:
+        beat, journal = self._job_written(deployment)
+        return make_job_page(self._job_card(deployment, beat, journal), journal)
+
+    def _job_card(
+        self, deployment: Deployment, beat: Heartbeat | None, journal: Journal
+    ) -> JobCard:
+        dag_id = load_kind(deployment.kind).dag_id(deployment.id)
+        return make_job_card(deployment, dag_id, beat, journal, datetime.now(UTC))
+
+    def _job_written(self, deployment: Deployment) -> tuple[Heartbeat | None, Journal]:
+        form: type[Heartbeat] = load_kind(deployment.kind).beat
+        return self._written(form, deployment.id, is_remote=deployment.is_remote)
+
+    def _deployment(self, name: str) -> Deployment | None:
+        file = deployment_file(self.layout, name)
+        return self._deployments.get(file, lambda: recall(self.layout, name))
 
     def site_page(self, name: str, readers: Iterable[str]) -> SitePage | None:
         """Of a site whose file can be read; `readers` are pipelines that may be told of."""
@@ -80,7 +114,7 @@ class Sight:
         if spec is None:
             return None
         reading = [one for one in self.pipelines().values() if one.name in set(readers)]
-        beats = {one.name: beat for one in reading if (beat := self._written(one)[0])}
+        beats = {one.name: beat for one in reading if (beat := self._written_of(one)[0])}
         users = tuple(known_users(self.layout, name))
         return make_site_page(spec, beats, users, self._papers(name))
 
@@ -105,10 +139,10 @@ class Sight:
         except NoTableError:  # none was refused so far, or the pipeline has bronze alone
             return []
 
-    def log(self, spec: PipelineSpec, lines: int) -> tuple[str, ...]:
-        """The end of its job's log, or why there is none to be had."""
+    def log(self, runner: str, job_id: str, lines: int) -> tuple[str, ...]:
+        """The end of a job's log, or why there is none to be had."""
         try:
-            found = load_runner(spec.runner, self.layout).log_tail(spec.name, lines)
+            found = load_runner(runner, self.layout).log_tail(job_id, lines)
         except MillraceError as error:
             return (f"the log cannot be read: {error}",)
         return hidden_lines(found)
@@ -120,8 +154,10 @@ class Sight:
         now = datetime.now(UTC)
         return {n: describe_relay(beat, runs=True, now=now) for n, beat in beats.items() if beat}
 
-    def incidents(self, pipelines: Container[str]) -> tuple[IncidentLine, ...]:
-        return list_incidents(Incidents(self.layout.incidents).newest_first(), pipelines)
+    def incidents(
+        self, pipelines: Container[str], jobs: Container[str]
+    ) -> tuple[IncidentLine, ...]:
+        return list_incidents(Incidents(self.layout.incidents).newest_first(), pipelines, jobs)
 
     def incident(self, incident_id: str) -> tuple[str, str] | None:
         """Whose it is, and its page."""
@@ -141,13 +177,17 @@ class Sight:
             self._maintained_at(spec.name),
         )
 
-    def _written(self, spec: PipelineSpec) -> tuple[IngestBeat | None, Journal]:
-        mailbox = open_mailbox(self.layout, spec.name, is_remote=spec.is_remote)
+    def _written_of(self, spec: PipelineSpec) -> tuple[IngestBeat | None, Journal]:
+        return self._written(IngestBeat, spec.name, is_remote=spec.is_remote)
+
+    def _written(
+        self, form: type[Beat], job_id: str, *, is_remote: bool
+    ) -> tuple[Beat | None, Journal]:
         try:
-            beat = mailbox.read_heartbeat(IngestBeat)
+            beat = open_mailbox(self.layout, job_id, is_remote=is_remote).read_heartbeat(form)
         except TransientError:
             beat = None  # A bucket that is away hides nothing else.
-        return beat, Mailbox(self.layout.job(spec.name)).read_journal()
+        return beat, Mailbox(self.layout.job(job_id)).read_journal()
 
     def _spec(self, file: Path) -> PipelineSpec | None:
         return self._specs.get(file, lambda: read_alone(self.layout, file.stem))

@@ -18,8 +18,15 @@ class Step(Frozen):
     command: str | None = None
 
 
-def advise(incident: Incident) -> tuple[Step, ...]:
+def advise(incident: Incident, dag_id: str | None = None) -> tuple[Step, ...]:
+    """`dag_id`: of the DAG that keeps the job, where the job is no pipeline's."""
     name = incident.pipeline
+    if dag_id:
+        of_job = (
+            Step(text="How the job is now", path=f"/plugin/fleet?job={name}"),
+            Step(text="What its supervision did", path=f"/dags/{dag_id}/runs"),
+        )
+        return (*_STEPS[incident.kind](incident), *of_job)
     common = (
         Step(text="How the pipeline is now", path=f"/plugin/fleet?pipeline={name}"),
         Step(text="What its supervision did", path=f"/dags/pipeline.{name}/runs"),

@@ -23,6 +23,8 @@ class Scene(Frozen):
     at: datetime
     # Where Airflow's pages are.
     airflow: str
+    # Of a job that is no pipeline's.
+    dag_id: str | None = None
     page: Page | None = None
     failed: tuple[Outcome, ...] = ()
     log: tuple[str, ...] = ()
@@ -33,7 +35,7 @@ def render_incident(incident: Incident, scene: Scene) -> str:
         f'<h1 class="failed">{escape(incident.title)}</h1>',
         *_events(incident),
         "<h2>What you may do</h2>",
-        *_steps(advise(incident), scene.airflow),
+        *_steps(advise(incident, scene.dag_id), scene.airflow),
         *(_pipeline(scene.page) if scene.page else ()),
         *_verdict(scene.failed),
         *_log(scene.log),

@@ -7,6 +7,7 @@ from datetime import datetime
 from millrace.fleet.io.status_view import Sight
 from millrace.incidents.core.incident_page import Scene
 from millrace.ingest.io.deployment import read_alone
+from millrace.jobs.io.installed_kinds import load_kind
 from millrace.quality.core.quality_task import QualityResult
 from millrace.quality.core.verdict import Outcome
 from millrace.settings.core.layout import Layout
@@ -16,16 +17,28 @@ _LOG_LINES = 40
 
 
 def look(layout: Layout, pipeline: str, now: datetime, airflow: str) -> Scene:
-    spec = read_alone(layout, pipeline)
+    spec, sight = read_alone(layout, pipeline), Sight(layout)
     if spec is None:
-        return Scene(at=now, airflow=airflow)
-    sight = Sight(layout)
+        return _of_other_kind(sight, pipeline, now, airflow)
     return Scene(
         at=now,
         airflow=airflow,
         page=sight.page(spec),
         failed=_failed(layout, pipeline),
-        log=sight.log(spec, _LOG_LINES),
+        log=sight.log(spec.runner, spec.name, _LOG_LINES),
+    )
+
+
+def _of_other_kind(sight: Sight, job_id: str, now: datetime, airflow: str) -> Scene:
+    """What is known of a job that is no pipeline's; nothing, if there is none."""
+    job = sight.jobs().get(job_id)
+    if job is None:
+        return Scene(at=now, airflow=airflow)
+    return Scene(
+        at=now,
+        airflow=airflow,
+        dag_id=load_kind(job.kind).dag_id(job_id),
+        log=sight.log(job.runner, job_id, _LOG_LINES),
     )
 
 

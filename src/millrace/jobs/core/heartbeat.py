@@ -167,6 +167,10 @@ class Heartbeat(BaseModel):
             f" lag_s={self.lag_s(now):.1f}"
         )
 
+    def figures(self) -> dict[str, str]:
+        """What its kind shows of it, on pages and in `millrace status`, beside what is common."""
+        return {}
+
     def reads(self, site: str, now: datetime) -> bool:
         """Whether a living job said so a moment ago."""
         is_alive = self.phase in _ALIVE and now - self.at < _SILENT_AFTER

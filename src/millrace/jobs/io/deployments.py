@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+from pathlib import Path
 from typing import TypeVar
 
 from pydantic import ValidationError
@@ -32,12 +33,12 @@ def provision(deployment: Deployment, layout: Layout, *, last_try: bool) -> list
 
 
 def remember(layout: Layout, deployment: Deployment) -> None:
-    write_atomic(layout.job(deployment.id) / _FILE, deployment.model_dump_json(indent=2))
+    write_atomic(deployment_file(layout, deployment.id), deployment.model_dump_json(indent=2))
 
 
 def recall_as(form: type[Form], layout: Layout, job_id: str) -> Form | None:
     """What was provisioned last; None also for a file of another kind or version of Millrace."""
-    text = read_text(layout.job(job_id) / _FILE)
+    text = read_text(deployment_file(layout, job_id))
     try:
         return form.model_validate_json(text) if text else None
     except ValidationError:
@@ -46,12 +47,21 @@ def recall_as(form: type[Form], layout: Layout, job_id: str) -> Form | None:
 
 def recall(layout: Layout, job_id: str) -> Deployment | None:
     """The same for a job of whatever kind."""
-    text = read_text(layout.job(job_id) / _FILE)
+    text = read_text(deployment_file(layout, job_id))
     kind = find_kind(_kind_in(text or ""))
     if kind is None:
         return None
     form: type[Deployment] = kind.deployment
     return recall_as(form, layout, job_id)
+
+
+def provisioned_jobs(layout: Layout) -> list[str]:
+    """The ids of all that were ever provisioned here, of whatever kind."""
+    return sorted(file.parent.name for file in layout.jobs.glob(f"*/{_FILE}"))
+
+
+def deployment_file(layout: Layout, job_id: str) -> Path:
+    return layout.job(job_id) / _FILE
 
 
 def _kind_in(text: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import TypeVar
 
 import psutil
 
@@ -14,19 +15,25 @@ from millrace.base.errors import TransientError
 from millrace.fleet.core.platform_status import (
     DOWN,
     AirflowAccess,
+    JobLine,
     ProcessStatus,
     SiteAccess,
     StackStatus,
+    describe_job,
     describe_pipeline,
     describe_relay,
 )
 from millrace.fleet.io.expiring_certificates import ending
 from millrace.ingest.core.ingest_beat import IngestBeat
+from millrace.ingest.core.ingest_spec import INGEST
+from millrace.jobs.core.heartbeat import Heartbeat
 from millrace.jobs.core.spec import JobState, JobStatus
+from millrace.jobs.io.deployments import provisioned_jobs, recall
+from millrace.jobs.io.installed_kinds import load_kind
 from millrace.jobs.io.installed_runners import load_runner
 from millrace.jobs.io.mailbox import open_mailbox
 from millrace.jobs.io.runners.local_runner import is_job, job_pid, program_name
-from millrace.pipelines.core.spec import PipelineSpec
+from millrace.pipelines.core.spec import REMOTE_RUNNERS
 from millrace.processes.io.process_table import find_marked
 from millrace.processes.io.stack_identity import stack_marks
 from millrace.processes.io.supervisor import ProcessInfo, Supervisor, SupervisorUnreachableError
@@ -37,6 +44,7 @@ from millrace.stack.io.airflow import airflow_server
 from millrace.stack.io.stack_plan import StackPlan
 
 SUPERVISOR = "supervisord"
+Beat = TypeVar("Beat", bound=Heartbeat)
 
 
 def look(plan: StackPlan, sample_s: float) -> StackStatus:
@@ -62,13 +70,14 @@ def look(plan: StackPlan, sample_s: float) -> StackStatus:
         pipelines={
             pipeline.name: describe_pipeline(
                 pipeline,
-                _job_status(pipeline, plan.layout, is_up=pid is not None),
-                _beat(pipeline, plan.layout),
+                _job_status(pipeline.runner, pipeline.name, plan.layout, is_up=pid is not None),
+                _heartbeat(plan.layout, IngestBeat, pipeline.name, is_remote=pipeline.is_remote),
                 plan.layout.tables(pipeline.table),
                 now,
             )
             for pipeline in plan.pipelines
         },
+        jobs=_other_jobs(plan.layout, now, is_up=pid is not None),
         relays={
             relay.name: describe_relay(
                 read_relay_beat(plan.layout, relay.name),
@@ -84,18 +93,31 @@ def look(plan: StackPlan, sample_s: float) -> StackStatus:
     )
 
 
-def _job_status(pipeline: PipelineSpec, layout: Layout, *, is_up: bool) -> JobStatus:
+def _other_jobs(layout: Layout, now: datetime, *, is_up: bool) -> dict[str, JobLine]:
+    """Of other kinds than pipelines', as they were provisioned."""
+    return {
+        name: describe_job(
+            job,
+            _job_status(job.runner, name, layout, is_up=is_up),
+            _heartbeat(layout, load_kind(job.kind).beat, name, is_remote=job.is_remote),
+            now,
+        )
+        for name in provisioned_jobs(layout)
+        if (job := recall(layout, name)) and job.kind != INGEST
+    }
+
+
+def _job_status(runner: str, job_id: str, layout: Layout, *, is_up: bool) -> JobStatus:
     """Who runs the jobs of this machine has to be up to be asked."""
-    status = load_runner(pipeline.runner, layout).status(pipeline.name)
-    can_tell = is_up or pipeline.is_remote
+    status = load_runner(runner, layout).status(job_id)
+    can_tell = is_up or runner in REMOTE_RUNNERS
     return status if can_tell else status.model_copy(update={"state": JobState.UNKNOWN})
 
 
-def _beat(pipeline: PipelineSpec, layout: Layout) -> IngestBeat | None:
+def _heartbeat(layout: Layout, form: type[Beat], job_id: str, *, is_remote: bool) -> Beat | None:
     """A bucket that is away hides nothing of the stack."""
     try:
-        mailbox = open_mailbox(layout, pipeline.name, is_remote=pipeline.is_remote)
-        return mailbox.read_heartbeat(IngestBeat)
+        return open_mailbox(layout, job_id, is_remote=is_remote).read_heartbeat(form)
     except TransientError:
         return None
 
