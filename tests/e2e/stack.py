@@ -55,6 +55,9 @@ class Stack:
         ports["cluster_port"] = ports["store_port"] + STORE_PORTS
         gateways = ports["cluster_port"] + CLUSTER_PORTS + CENTRE_PORTS
         ports["registry_port"] = gateways + 4
+        # Most of these JVMs end before the best code would pay.
+        quick = '"-XX:+UseParallelGC",\n    "-XX:TieredStopAtLevel=1",'
+        stack.edit("src/millrace/settings/core/engine.py", '"-XX:+UseParallelGC",', quick)
         # As the README says for data of one's own.
         stack.edit("dags/sites/plant-a.yaml", "client: {}", "direct: true\nclient: {}")
         stack.edit("dags/sites/plant-a.yaml", "port: 19096", f"port: {gateways}")

@@ -134,6 +134,7 @@ def cell(targets: tuple[str, ...], way: str) -> Any:
 
 @pytest.mark.parametrize(("targets", "way"), [cell(*one) for one in CELLS])
 def test_jobs_are_as_asked_after(pair: Pair, targets: tuple[str, ...], way: str) -> None:
+    """Takes more than a minute: Airflow misses a task whose worker was killed after two."""
     stack = pair.stack
     before = pair.generations()
     (driver,) = stack.job_processes()

@@ -56,6 +56,7 @@ def test_the_fleet_page_shows_who_signed_in_how_the_pipeline_is(up: Stack) -> No
 
 
 def test_a_replay_adds_what_is_missing_after_a_persons_yes(up: Stack) -> None:
+    """Takes more than a minute: a task plans, a person answers, and another task does it."""
     airflow = up.airflow()
     bronze = DeltaTable(str(up.home / "var" / "lake" / "bronze" / "temperature"))
     assert bronze.delete(LOST)["num_deleted_rows"] == 5

@@ -17,6 +17,7 @@ pytestmark = pytest.mark.timeout(900)
 
 
 def test_up_goes_on_after_everything_was_killed_at_once(up: Stack) -> None:
+    """Takes more than a minute on a busy machine: the whole stack comes up once more."""
     before = up.bronze()
     generation = up.pipeline()["generation"]
     kill_all(up.processes())
@@ -83,6 +84,10 @@ def _assert_once_and_whole(rows: Counter[tuple[str, str, int, int]]) -> None:
         assert offsets == list(range(len(offsets))), f"a gap in {partition}"
 
 
+@pytest.mark.long
 def test_the_other_door_runs_the_tests_of_a_copy(stack: Stack) -> None:
-    """`make test` begins with these; the rest of it is what you are looking at."""
+    """`make test` begins with these; the rest of it is what you are looking at.
+
+    A `make test` of a clean clone is such a run itself. All unit tests take a minute.
+    """
     assert " passed" in stack.make("unit").splitlines()[-1]

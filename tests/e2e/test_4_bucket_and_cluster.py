@@ -29,7 +29,20 @@ def test_the_registry_has_every_schema_when_the_stack_is_up(moved: Stack) -> Non
     assert "temperature-data" in {one["topic"] for one in listed}
 
 
+def test_tasks_find_room_beside_the_job_and_the_tables_whole(moved: Stack) -> None:
+    """Takes more than a minute: each of the two tasks starts a driver and an executor."""
+    wait_until(lambda: all(rows_of_this_start(moved)), 120, "rows of both sites")
+    replayed = moved.asked("replay", "temperature", timeout_s=TASK_TIMEOUT_S)
+    assert replayed["complete"]
+    assert sum(replayed["added"].values()) == 0
+    verified = moved.asked("verify", "temperature", timeout_s=TASK_TIMEOUT_S)
+    assert verified["whole"]
+    assert {part["site"] for part in verified["parts"] if part["rows"]} == set(SITES)
+
+
+@pytest.mark.long
 def test_a_killed_job_goes_on_from_its_checkpoint_in_the_bucket(moved: Stack) -> None:
+    """Takes more than a minute: a driver and an executor start beside the old ones' end."""
     wait_until(lambda: all(rows_of_this_start(moved)), 120, "rows of both sites")
     before = moved.pipeline()["generation"]
     kill_all(moved.job_processes())
@@ -39,12 +52,3 @@ def test_a_killed_job_goes_on_from_its_checkpoint_in_the_bucket(moved: Stack) ->
 
 def rows_of_this_start(stack: Stack) -> list[int]:
     return [site["rows_total"] for site in stack.heartbeat()["sites"]]
-
-
-def test_tasks_find_room_beside_the_job_and_the_tables_whole(moved: Stack) -> None:
-    replayed = moved.asked("replay", "temperature", timeout_s=TASK_TIMEOUT_S)
-    assert replayed["complete"]
-    assert sum(replayed["added"].values()) == 0
-    verified = moved.asked("verify", "temperature", timeout_s=TASK_TIMEOUT_S)
-    assert verified["whole"]
-    assert {part["site"] for part in verified["parts"] if part["rows"]} == set(SITES)
