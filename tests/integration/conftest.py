@@ -265,14 +265,15 @@ OWN_PARTS, THEIR_PARTS = EngineParts(), EngineParts(reader="spark", writer="delt
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Tests marked `engines` run with each reader and writer: always, or with `--full` alone."""
+    """Tests marked `engines` run with both readers and writers, one pair of them always."""
     mark = metafunc.definition.get_closest_marker("engines")
     if mark is None or "engine_parts" not in metafunc.fixturenames:
         return
-    marks = () if mark.kwargs.get("always") else (pytest.mark.long,)
+    always = THEIR_PARTS if mark.kwargs.get("theirs") else OWN_PARTS
+    named = {"own parts": OWN_PARTS, "parts of Spark and Delta": THEIR_PARTS}
     parts = [
-        pytest.param(OWN_PARTS, id="own parts"),
-        pytest.param(THEIR_PARTS, id="parts of Spark and Delta", marks=marks),
+        pytest.param(one, id=name, marks=() if one == always else (pytest.mark.long,))
+        for name, one in named.items()
     ]
     metafunc.parametrize("engine_parts", parts, indirect=True)
 

@@ -198,7 +198,10 @@ def test_a_batch_in_bronze_alone_is_finished_though_its_topic_is_gone(world: Wor
 def test_a_broker_restored_to_an_older_state_is_read_on_from_where_histories_part(
     world: World,
 ) -> None:
-    """Of one topic: its records up to a backup, then others under offsets that were read."""
+    """Of one topic: its records up to a backup, then others under offsets that were read.
+
+    Takes more than a minute on a busy machine: the broker starts twice, and the job after it.
+    """
     folders = {n: _log_folder(world.site) / f"{SAME}-{n}" for n in (0, 1)}
     read = len(world.numbers("bronze", SAME))
     world.site.stop()

@@ -79,6 +79,7 @@ def test_a_lost_broker_of_the_centre_costs_seconds_and_no_record(
     assert bed.assert_exactly_once("lost-broker") > 5_000
 
 
+@pytest.mark.long
 def test_a_site_that_dies_and_comes_back_goes_on_where_it_was(
     site: RunningSite, new_bed: NewBed
 ) -> None:
@@ -114,6 +115,7 @@ def test_a_link_that_was_cut_for_longer_than_a_transaction_may_last(
     assert bed.assert_exactly_once("cut-link") > 5_000
 
 
+@pytest.mark.long
 def test_a_broker_is_added_and_takes_its_share_while_data_flow(
     site: RunningSite, centre: RunningCluster, new_bed: NewBed
 ) -> None:

@@ -140,15 +140,23 @@ def test_a_batch_goes_on_where_a_crash_interrupted_it(
     assert contents(spark, batch.tables) == WHOLE
 
 
+def looser(spec: RefineSpec) -> RefineSpec:
+    return spec.model_copy(update={"rules": ()})
+
+
+def stricter(spec: RefineSpec) -> RefineSpec:
+    return spec.model_copy(update={"rules": (STRICT.model_copy(update={"broken": "value > 2"}),)})
+
+
 @pytest.mark.parametrize(
-    "change",
+    ("batch", "change"),
     [
-        lambda spec: spec.model_copy(update={"rules": ()}),
-        lambda spec: spec.model_copy(
-            update={"rules": (STRICT.model_copy(update={"broken": "value > 2"}),)}
-        ),
+        ("millrace", looser),
+        ("millrace", stricter),
+        pytest.param("delta", looser, marks=pytest.mark.long),
+        pytest.param("delta", stricter, marks=pytest.mark.long),
     ],
-    ids=["looser", "stricter"],
+    indirect=["batch"],
 )
 def test_other_rules_after_a_crash_neither_lose_nor_double_a_row(
     batch: BatchSink,
