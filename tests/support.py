@@ -13,6 +13,7 @@ from typing import Any
 from millrace.processes.core.program import Program
 
 _JAVA_OPTIONS = "JAVA_TOOL_OPTIONS"
+_LONGEST_PAUSE_S = 2.0
 
 
 def compile_quickly() -> None:
@@ -23,12 +24,18 @@ def compile_quickly() -> None:
 def wait_until(
     holds: Callable[[], Any], timeout_s: float = 30.0, what: str = "so", poll_s: float = 0.05
 ) -> Any:
-    """What `holds` returns, as soon as that is true."""
+    """What `holds` returns, as soon as that is true.
+
+    A look that costs much comes less often, or it would take the time of what it waits for.
+    """
     deadline = time.monotonic() + timeout_s
-    while not (value := holds()):
-        assert time.monotonic() < deadline, f"after {timeout_s} s still not {what}"
-        time.sleep(poll_s)
-    return value
+    while True:
+        began = time.monotonic()
+        if value := holds():
+            return value
+        now = time.monotonic()
+        assert now < deadline, f"after {timeout_s} s still not {what}"
+        time.sleep(poll_s and max(poll_s, min(2 * (now - began), _LONGEST_PAUSE_S)))
 
 
 # Of a whole stack, which wants them by and by, for as long as it lives; and of all others.

@@ -139,7 +139,7 @@ class FakeStream:
         return replace(sink, by_delta=self.by_delta)
 
     def __enter__(self) -> FakeStream:
-        """Batch after batch, in a thread of its own."""
+        """Batch after batch, in a thread of its own, with a pause as a trigger makes it."""
         self._stopped.clear()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
@@ -150,7 +150,7 @@ class FakeStream:
         self._thread.join()
 
     def _run(self) -> None:
-        while not self._stopped.is_set():
+        while not self._stopped.wait(0.5):
             self.batch(20)
 
     def write(self, name: str, text: str) -> None:
