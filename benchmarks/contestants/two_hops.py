@@ -18,8 +18,9 @@ from millrace.jobs.io.generations import claim
 from millrace.lake.core.refine import RefineSpec
 from millrace.storage.io.objects import FolderObjects
 from spark_jobs.engine.append import Batch, append_once
+from spark_jobs.engine.fence import Fence
 from spark_jobs.engine.session import build_session
-from spark_jobs.ingest.sink import BatchSink, Fence
+from spark_jobs.ingest.sink import BatchSink
 from spark_jobs.ingest.site_tables import SiteTables
 from spark_jobs.ingest.site_topics import SiteTopics
 from spark_jobs.kafka.broker_view import Broker

@@ -21,12 +21,13 @@ from millrace.ingest.io.checkpoint import Checkpoint
 from millrace.ingest.io.duplicate_files import TwinFiles, TwinMemory
 from millrace.jobs.core.heartbeat import Phase
 from millrace.storage.io.objects import objects_at
+from spark_jobs.engine.fence import Fence
+from spark_jobs.engine.heartbeat_writer import Pulse
 from spark_jobs.engine.jvm import Jvm
 from spark_jobs.engine.session import build_session
 from spark_jobs.engine.stopping import StopRequest
-from spark_jobs.ingest.heartbeat_writer import Pulse
 from spark_jobs.ingest.query_watch import SiteWatch
-from spark_jobs.ingest.sink import BatchSink, Fence
+from spark_jobs.ingest.sink import BatchSink
 from spark_jobs.ingest.site_query import SiteQuery
 from spark_jobs.ingest.site_tables import SiteTables
 from spark_jobs.ingest.site_topics import SiteTopics
@@ -57,7 +58,7 @@ class NoSiteLeftError(MillraceError):
     """Every site waits for a person, so there is nothing to go on with."""
 
 
-def drive(job: IngestSpec, pulse: Pulse, stop: StopRequest) -> None:
+def drive(job: IngestSpec, watches: list[SiteWatch], pulse: Pulse, stop: StopRequest) -> None:
     """Returns after a graceful stop; every other end is an error."""
     if not objects_at(job.tables.bronze, job.engine.bucket).names("_delta_log"):
         raise NoTableError(job)
@@ -71,7 +72,7 @@ def drive(job: IngestSpec, pulse: Pulse, stop: StopRequest) -> None:
         crowd = Crowd()
         queries = [
             _site_query(session, job, site, fence, watch, starts, crowd)
-            for site, watch in zip(job.inputs, pulse.watches, strict=True)
+            for site, watch in zip(job.inputs, watches, strict=True)
         ]
         try:
             _keep_running(queries, fence, jvm, pulse, stop)

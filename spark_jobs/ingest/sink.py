@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Protocol
 
 from pyspark.sql import DataFrame, SparkSession
@@ -21,31 +20,12 @@ from millrace.ingest.core.record_span import Span
 from millrace.ingest.core.sharing import task_count
 from millrace.ingest.io.checkpoint import Checkpoint
 from millrace.ingest.io.duplicate_files import TwinMemory
-from millrace.jobs.io.generations import latest
 from millrace.lake.core.refine import RefineSpec
 from millrace.lake.core.tally import OLDEST_MS, Tally
 from millrace.settings.core.engine import Tables
-from millrace.storage.core.bucket import Bucket
 from spark_jobs.engine.append import Batch, append_by_delta, append_once, while_tables_change
+from spark_jobs.engine.fence import Fence
 from spark_jobs.ingest.site_batch import RawBatch, RefinedBatch, read_span
-
-
-class FencedError(Exception):
-    """A newer generation owns the checkpoint."""
-
-
-@dataclass(frozen=True)
-class Fence:
-    """Holds while this generation is the newest."""
-
-    place: str | Path
-    generation: int
-    bucket: Bucket | None = None
-
-    def check(self) -> None:
-        newest = latest(self.place, self.bucket)
-        if newest != self.generation:
-            raise FencedError(f"generation {newest} took over from {self.generation}")
 
 
 class Topics(Protocol):

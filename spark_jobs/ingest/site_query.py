@@ -18,8 +18,8 @@ from millrace.ingest.core.ingest_faults import Fault, Verdict, judge
 from millrace.ingest.core.standing import Standing
 from millrace.ingest.io.checkpoint import Checkpoint
 from millrace.storage.io.files import mtime_ns
+from spark_jobs.engine.fence import FencedError
 from spark_jobs.engine.java import error_text
-from spark_jobs.ingest.sink import FencedError
 from spark_jobs.ingest.site_topics import TopicChangedError
 
 log = logging.getLogger(__name__)

@@ -23,7 +23,8 @@ from millrace.lake.core.columns import Column
 from millrace.lake.core.refine import RefineSpec, Rule
 from millrace.settings.core.engine import EngineSpec, Tables
 from millrace.storage.io.objects import FolderObjects
-from spark_jobs.ingest.sink import BatchSink, Fence
+from spark_jobs.engine.fence import Fence
+from spark_jobs.ingest.sink import BatchSink
 from spark_jobs.refine.duplicate_rows import lately_seen
 from spark_jobs.refine.refined_tables import ensure_refined_tables
 

@@ -20,8 +20,9 @@ from millrace.lake.core.refine import RefineSpec, Rule
 from millrace.settings.core.engine import Tables
 from millrace.storage.io.objects import FolderObjects
 from spark_jobs.engine.append import Batch, Written, append_by_delta
+from spark_jobs.engine.fence import Fence
 from spark_jobs.ingest import site_batch
-from spark_jobs.ingest.sink import BatchSink, Fence
+from spark_jobs.ingest.sink import BatchSink
 from spark_jobs.refine.refined_tables import ensure_refined_tables
 from tests.spark.fake_stream import KeptTopics
 from tests.spark.ingest.test_sink import RECORDS, make_empty

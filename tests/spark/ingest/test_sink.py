@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from millrace.lake.core import bronze
 from spark_jobs.engine.append import Batch, append_once
-from spark_jobs.ingest.sink import Fence, FencedError
+from spark_jobs.engine.fence import Fence, FencedError
 from spark_jobs.kafka.bronze_rows import bronze_rows
 from tests.support import wait_until
 

@@ -24,7 +24,7 @@ _STREAM = "[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: 
         (f"{_KAFKA}.UnknownTopicOrPartitionException: no such", Verdict.RETRY),
         ("io.delta.exceptions.ConcurrentTransactionException: x", Verdict.RETRY),
         ("java.lang.IllegalStateException: /lake/t took batch 7 meanwhile", Verdict.RETRY),
-        ("spark_jobs.ingest.sink.FencedError: generation 3 took over from 2", Verdict.FENCED),
+        ("spark_jobs.engine.fence.FencedError: generation 3 took over from 2", Verdict.FENCED),
         (f"{_KAFKA}.TopicAuthorizationException: Not authorized", Verdict.HALT),
         (f"{_KAFKA}.GroupAuthorizationException: Not authorized", Verdict.HALT),
         (f"{_KAFKA}.SaslAuthenticationException: Authentication failed", Verdict.LOGIN),

@@ -16,7 +16,7 @@ from millrace.jobs.core.heartbeat import PartitionLag, Phase
 from millrace.jobs.core.metrics import Metrics
 from millrace.jobs.io.aws_metrics import put_measures
 from millrace.settings.core.engine import EngineSpec, Tables
-from spark_jobs.ingest.heartbeat_writer import Pulse
+from spark_jobs.engine.heartbeat_writer import Pulse
 from tests.support import wait_until
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -83,7 +83,9 @@ def test_a_measure_is_found_by_its_pipeline() -> None:
 @mock_aws
 def test_a_job_tells_while_it_goes_on_and_no_longer(tmp_path: Path) -> None:
     now_s = 0.0
-    pulse = Pulse(_job(tmp_path), [], clock_s=lambda: now_s, metrics_every_s=0.02)
+    pulse = Pulse(
+        _job(tmp_path), lambda common: common, clock_s=lambda: now_s, metrics_every_s=0.02
+    )
     pulse.say(Phase.RUNNING)
     pulse.start()
     try:

@@ -11,13 +11,11 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from millrace.base.errors import MillraceError, TransientError
-from millrace.ingest.core.ingest_beat import IngestBeat
-from millrace.ingest.core.ingest_spec import IngestSpec
-from millrace.jobs.core.heartbeat import Phase, may_beat
+from millrace.jobs.core.heartbeat import Heartbeat, Phase, may_beat
 from millrace.jobs.core.metrics import EVERY_S, Metrics
+from millrace.jobs.core.spec import JobSpec
 from millrace.jobs.io.mailbox import Mailbox
 from millrace.storage.core.bucket import SCHEME
-from spark_jobs.ingest.query_watch import SiteWatch
 
 log = logging.getLogger(__name__)
 
@@ -28,8 +26,9 @@ _FOLDER_INTERVAL_S, _BUCKET_INTERVAL_S = 2.0, 10.0
 
 @dataclass
 class Pulse:
-    job: IngestSpec
-    watches: list[SiteWatch]
+    job: JobSpec
+    # Adds what its kind says to what is common to all.
+    of_kind: Callable[[Heartbeat], Heartbeat]
     clock_s: Callable[[], float] = time.monotonic
     metrics_every_s: float = EVERY_S
     _phase: Phase = Phase.STARTING
@@ -42,8 +41,6 @@ class Pulse:
         self.touch()
 
     def start(self) -> None:
-        for watch in self.watches:
-            watch.start()
         threading.Thread(target=self._run, name="pulse", daemon=True).start()
         if self.job.metrics:
             tell = partial(self._tell, self.job.metrics)
@@ -61,8 +58,6 @@ class Pulse:
 
     def stop(self) -> None:
         self._stopped.set()
-        for watch in self.watches:
-            watch.stop()
 
     @property
     def _interval_s(self) -> float:
@@ -93,16 +88,16 @@ class Pulse:
         quiet = timedelta(seconds=self.clock_s() - self._alive_at_s)
         return may_beat(self._phase, quiet)
 
-    def _beat(self) -> IngestBeat:
-        return IngestBeat(
+    def _beat(self) -> Heartbeat:
+        common = Heartbeat(
             job=self.job.id,
             generation=self.job.generation,
             fingerprint=self.job.fingerprint,
             phase=self._phase,
             at=datetime.now(UTC),
-            sites=tuple(watch.beat() for watch in self.watches),
             error=self._error,
         )
+        return self.of_kind(common)
 
     def _write(self) -> None:
         try:
