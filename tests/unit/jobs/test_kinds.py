@@ -11,7 +11,8 @@ import pytest
 from millrace.base.errors import MillraceError
 from millrace.ingest.io.deployment import PipelineDeployment
 from millrace.jobs.io import installed_kinds
-from millrace.jobs.io.deployments import provision, read_or_recall, recall, recall_as
+from millrace.jobs.io.deployments import provision, read_or_recall, recall, recall_as, remember
+from millrace.pipelines.core.spec import PipelineSpec
 from millrace.settings.core.layout import Layout
 from tests.counting import COUNTING, CounterDeployment
 
@@ -61,6 +62,14 @@ def test_a_broken_file_takes_nothing_away(layout: Layout) -> None:
     provision(wanted, layout, last_try=False)
     write(layout, "name: c\nstpe: 2\n")
     assert read_or_recall(layout, COUNTING, "c") == wanted
+
+
+def test_two_kinds_never_share_a_name(layout: Layout) -> None:
+    pipeline = PipelineSpec(name="c", sites="all", topics=("t",), format="json", table="t")
+    remember(layout, PipelineDeployment(pipeline=pipeline, sites=()))
+    with pytest.raises(MillraceError, match=r"counting 'c'.*kind 'ingest'.*another name"):
+        provision(read_or_recall(layout, COUNTING, "c"), layout, last_try=False)
+    assert isinstance(recall(layout, "c"), PipelineDeployment)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from typing import Protocol
 from pydantic import BaseModel, ConfigDict
 
 from millrace.base.model import Frozen
+from millrace.base.names import Name
 from millrace.jobs.core.metrics import Metrics
 from millrace.settings.core.engine import EngineSpec
 from millrace.settings.core.layout import Layout
@@ -32,7 +33,7 @@ class JobSpec(BaseModel):
     model_config = ConfigDict(frozen=True, extra="allow")
 
     # Unlike that of every other job, whatever its kind: folders, programs and runs bear it.
-    id: str
+    id: Name
     kind: str
     # What people call a job of this kind: in tags, and as the dimension of its measures.
     noun: str

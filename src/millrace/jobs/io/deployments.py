@@ -27,6 +27,13 @@ Form = TypeVar("Form", bound=Deployment)
 
 def provision(deployment: Deployment, layout: Layout, *, last_try: bool) -> list[str]:
     """Make what the job needs, and remember what it was made for."""
+    before = recall(layout, deployment.id)
+    if before and before.kind != deployment.kind:
+        raise MillraceError(
+            f"{deployment.kind} {deployment.id!r}: a job of kind {before.kind!r} has this name, and"
+            " both would write into one checkpoint; give this job another name, or, if that one is"
+            f" retired and stopped, remove {layout.job(deployment.id)}"
+        )
     changes = load_kind(deployment.kind).provision(deployment, layout, last_try=last_try)
     remember(layout, deployment)
     return changes
