@@ -97,7 +97,7 @@ class LocalPlace:
         end_marked(ensure_stack_marks(layout), grace_s=0)
 
     def start_supervisord(self) -> None:
-        command = (Path(sys.executable).parent / "supervisord", "-c", self.layout.supervisor_config)
+        command = (REPOSITORY / ".venv/bin/supervisord", "-c", self.layout.supervisor_config)
         subprocess.run(command, env=stack_environment(self.layout), check=True)
         wait_until(lambda: self._supervisor.pid() is not None)
 
