@@ -6,9 +6,14 @@ install it as any package would bring a kind.
 
 from __future__ import annotations
 
+import fcntl
 import signal
 import sys
 import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -26,6 +31,7 @@ from millrace.jobs.io.spec_file import read_spec
 from millrace.pipelines.core.spec import REMOTE_RUNNERS, Supervise
 from millrace.pipelines.io.loader import load_file
 from millrace.settings.core.layout import Layout
+from millrace.storage.core.bucket import SCHEME, Bucket
 from millrace.storage.io.objects import Objects, objects_at
 
 COUNTING = "counting"
@@ -38,6 +44,8 @@ class CountSpec(JobSpec):
     kind: Literal["counting"] = "counting"
     noun: Literal["counter"] = "counter"
     step: int
+    # How long it is starting, and stopping.
+    pause_s: float
     checkpoint: str
 
 
@@ -60,6 +68,7 @@ class CounterFile(Frozen):
 
     name: str
     step: int
+    pause_s: float = 0.0
     runner: str = "local"
     supervise: Supervise = Supervise()
 
@@ -92,6 +101,7 @@ def plan_counter(file: CounterFile, layout: Layout, entry_point: str = "counting
         id=file.name,
         entry_point=entry_point,
         step=file.step,
+        pause_s=file.pause_s,
         checkpoint=layout.checkpoints(file.name),
         mailbox=layout.mailbox(file.name, is_remote=file.runner in REMOTE_RUNNERS),
         generations_dir=layout.generations(file.name),
@@ -133,38 +143,77 @@ def _checkpoint(spec: CountSpec) -> Objects:
     return objects_at(spec.checkpoint, spec.engine.bucket)
 
 
-def run(spec: CountSpec, stop: threading.Event) -> Phase:
+@dataclass
+class Counter:
     """The protocol of every job: claim, heartbeat, fence, graceful stop."""
-    if not generations.claim(spec.generations_dir, spec.generation, spec.engine.bucket):
-        return Phase.FENCED
-    box, count = Mailbox(spec.mailbox, spec.engine.bucket), count_in(spec)
-    phase = Phase.STARTING
-    while phase not in (Phase.STOPPED, Phase.FENCED):
-        newest = generations.latest(spec.generations_dir, spec.engine.bucket)
-        phase = Phase.STOPPED if stop.wait(0.1) else Phase.RUNNING
-        phase = Phase.FENCED if newest > spec.generation else phase
-        if phase == Phase.RUNNING:
-            count += spec.step
-            _checkpoint(spec).put(_COUNT, str(count))
+
+    spec: CountSpec
+    stop: threading.Event
+    count: int = 0
+
+    def run(self) -> Phase:
+        if not generations.claim(self._place, self.spec.generation, self._bucket):
+            return Phase.FENCED
+        self.count = count_in(self.spec)
+        self._say(Phase.STARTING)
+        time.sleep(self.spec.pause_s)
+        with self._alone():
+            return self._say(self._count_on())
+
+    def _count_on(self) -> Phase:
+        """Until a person wants it to end, or a newer generation has begun."""
+        while not self.stop.wait(0.1):
+            if generations.latest(self._place, self._bucket) > self.spec.generation:
+                return Phase.FENCED
+            self.count += self.spec.step
+            _checkpoint(self.spec).put(_COUNT, str(self.count))
+            self._say(Phase.RUNNING)
+        self._say(Phase.STOPPING)
+        time.sleep(self.spec.pause_s)
+        return Phase.STOPPED
+
+    def _say(self, phase: Phase) -> Phase:
         now = datetime.now(UTC)
-        box.write_heartbeat(
-            CountBeat(
-                job=spec.id,
-                generation=spec.generation,
-                fingerprint=spec.fingerprint,
-                phase=phase,
-                at=now,
-                count=count,
-                counted_at=now,
-            )
+        beat = CountBeat(
+            job=self.spec.id,
+            generation=self.spec.generation,
+            fingerprint=self.spec.fingerprint,
+            phase=phase,
+            at=now,
+            count=self.count,
+            counted_at=now,
         )
-    return phase
+        Mailbox(self.spec.mailbox, self._bucket).write_heartbeat(beat)
+        return phase
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Two that count at once on one machine leave the file `doubled`."""
+        if self.spec.mailbox.startswith(SCHEME):
+            yield
+            return
+        folder = Path(self.spec.mailbox)
+        with (folder / "alone.lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                (folder / "doubled").write_text(f"generation {self.spec.generation}")
+                raise
+            yield
+
+    @property
+    def _place(self) -> str:
+        return self.spec.generations_dir
+
+    @property
+    def _bucket(self) -> Bucket | None:
+        return self.spec.engine.bucket
 
 
 def main() -> int:
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
-    phase = run(CountSpec.model_validate_json(read_spec(sys.argv[1:])), stop)
+    phase = Counter(CountSpec.model_validate_json(read_spec(sys.argv[1:])), stop).run()
     sys.stdout.write(f"ended: {phase}\n")
     return 0
 

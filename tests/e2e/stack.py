@@ -141,11 +141,13 @@ class Stack:
         assert found[0], f"{name} does not run"
         return int(found[0])
 
-    def job_processes(self, pipeline: str = "temperature") -> list[psutil.Process]:
-        """Every Python driver of a pipeline's ingest job of this copy, however it was started."""
-        job = str(self.home / "var" / "jobs" / pipeline / "job.json")
+    def job_processes(self, job_id: str = "temperature") -> list[psutil.Process]:
+        """Every process of a job of this copy, of whatever kind and however it was started."""
+        job = str(self.home / "var" / "jobs" / job_id / "job.json")
         return [
-            p for p in self.processes() if _words(p)[1:4] == ["-m", "spark_jobs.ingest.ingest", job]
+            p
+            for p in self.processes()
+            if (words := _words(p))[1:2] == ["-m"] and words[3:4] == [job]
         ]
 
     def processes(self) -> list[psutil.Process]:
@@ -205,8 +207,8 @@ class Airflow:
     def task(self, name: str) -> str:
         return f"{self.dag}/dagRuns/{self.last_run()}/taskInstances/{name}"
 
-    def of(self, pipeline: str) -> Airflow:
-        return Airflow(self.client, dag=f"/api/v2/dags/pipeline.{pipeline}")
+    def of(self, job: str, kind: str = "pipeline") -> Airflow:
+        return Airflow(self.client, dag=f"/api/v2/dags/{kind}.{job}")
 
     def state_of(self, name: str) -> str:
         return str(self.get(self.task(name))["state"])

@@ -1,6 +1,7 @@
 """Whatever of Airflow dies, and whenever: each job stays as it was asked to be, once.
 
-At each blow one job runs (the real one), one is starting and one is asked to stop.
+At each blow one job runs (the real one), one is starting and one is asked to stop. Of these two
+one is of another kind than ingest; they change their parts from blow to blow.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import pytest
 from millrace.processes.io.supervisor import Supervisor
 from tests.e2e import stand_ins
 from tests.e2e.stack import Airflow, Stack, kill_all
-from tests.e2e.stand_ins import is_watched, stop
+from tests.e2e.stand_ins import airflow_of, is_watched, stop
 from tests.support import wait_until
 
 pytestmark = pytest.mark.timeout(900)
@@ -35,11 +36,11 @@ BACK_S = 240
 
 @dataclass
 class Pair:
-    """Two pipelines with stand-ins; in each round the idle one is started, the other stopped."""
+    """Two jobs, a kind each; in each round the idle one is started, the other stopped."""
 
     stack: Stack
     idle: str = "stand-in-slow-a"
-    busy: str = "stand-in-slow-b"
+    busy: str = "counter-slow-b"
 
     @property
     def names(self) -> list[str]:
@@ -48,20 +49,19 @@ class Pair:
     def begin(self) -> None:
         for name in self.names:
             self._wait_until_watched(name)
-        stop(self.stack.airflow().of(self.idle))
+        stop(airflow_of(self.stack, self.idle))
         self.wait_until_stopped(self.idle)
 
     def end(self) -> None:
         for name in self.names:
             if self.stack.job_processes(name):
-                stop(self.stack.airflow().of(name))
+                stop(airflow_of(self.stack, name))
             self.wait_until_stopped(name)
 
     def ask(self) -> None:
-        airflow = self.stack.airflow()
-        airflow.of(self.idle).pause(paused=False)
+        airflow_of(self.stack, self.idle).pause(paused=False)
         wait_until(lambda: self.stack.phase(self.idle) == "starting", 90, f"{self.idle} starting")
-        stop(airflow.of(self.busy))
+        stop(airflow_of(self.stack, self.busy))
 
     def wait_until_stopping(self) -> None:
         wait_until(lambda: self.stack.phase(self.busy) == "stopping", 30, f"{self.busy} stopping")
@@ -89,11 +89,15 @@ class Pair:
 @pytest.fixture(scope="module")
 def pair(stack: Stack, first_words: str) -> Iterator[Pair]:
     made = Pair(stack)
-    stand_ins.install(stack, made.names)
+    stand_ins.install(stack, [made.idle])
+    stand_ins.install_counter(stack, made.busy, pause_s=6)
+    pipeline, counter = made.names
+    restart(stack, AIRFLOW)
     made.begin()
     yield made
     made.end()
-    stand_ins.remove(stack, made.names)
+    stand_ins.remove(stack, [pipeline])
+    stand_ins.remove_counter(stack, counter)
 
 
 def victims(stack: Stack, target: str) -> list[psutil.Process]:
@@ -153,7 +157,7 @@ def test_jobs_are_as_asked_after(pair: Pair, targets: tuple[str, ...], way: str)
 
 
 def test_a_clear_during_a_shift_ends_in_one_running_job(pair: Pair) -> None:
-    airflow = pair.stack.airflow().of(pair.busy)
+    airflow = airflow_of(pair.stack, pair.busy)
     for task in ("supervise", "deploy", "supervise"):
         airflow.clear(task)
     wait_until(partial(is_watched, pair.stack, pair.busy), BACK_S, "running and watched")
@@ -161,7 +165,7 @@ def test_a_clear_during_a_shift_ends_in_one_running_job(pair: Pair) -> None:
 
 
 def test_clears_and_marks_at_once_end_as_the_last_of_them_asked(pair: Pair) -> None:
-    airflow = pair.stack.airflow().of(pair.busy)
+    airflow = airflow_of(pair.stack, pair.busy)
     for _ in range(3):
         airflow.mark_failed("supervise")
         airflow.clear("supervise")
