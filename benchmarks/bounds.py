@@ -38,6 +38,7 @@ from millrace.gateway.spool.core.bounds import Bounds
 from millrace.gateway.spool.core.records import Draft, Record
 from millrace.gateway.spool.io.disk import NoRoomError
 from millrace.gateway.spool.io.spool_files import Spool
+from millrace.platform.core.platform import Platform
 from millrace.relay.core.positions import Origin
 from millrace.relay.core.relay_plan import prefetch_kb
 from millrace.relay.io.inbox import Batch, Inbox
@@ -45,7 +46,6 @@ from millrace.relay.io.site_reader import SETTINGS as READS
 from millrace.relay.io.target import SETTINGS as WRITES
 from millrace.secrets.io.device_certificates import issue
 from millrace.secrets.io.pki import ensure_authority
-from millrace.settings.core.layout import Layout
 from millrace.sites.core.spec import SiteSpec
 from tests.support import free_ports, start, wait_until
 
@@ -80,7 +80,7 @@ def gateway(connections: int) -> Iterator[Row]:
         started = _rss(process)
         yield "gateway: spool, 50,000 origins, dead letters full", _mb(started)
         yield "  the most of its start", _mb(_peak(process))
-        layout = Layout(home)
+        layout = Platform(home)
         device = issue(layout, SITE.name, "load")
         with _clients(str(layout.ca), str(device), port, connections) as clients:
             clients.recv()
@@ -103,7 +103,7 @@ def _running_gateway(connections: int) -> Iterator[tuple[psutil.Process, Path, i
     with tempfile.TemporaryDirectory(prefix="millrace-bounds-") as folder:
         home, port = Path(folder), free_ports(1)
         (home / ".venv").symlink_to(CHECKOUT / ".venv")
-        layout = Layout(home)
+        layout = Platform(home)
         ensure_authority(layout)
         lines = {
             "name": "lines",

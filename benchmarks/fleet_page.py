@@ -18,7 +18,7 @@ from millrace.jobs.core.condition import Condition
 from millrace.jobs.core.heartbeat import PartitionLag, Phase
 from millrace.jobs.core.journal import Journal
 from millrace.jobs.io.mailbox import Mailbox
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 
 SITES, TURNS = 10, 20
 PIPELINE = """\
@@ -33,7 +33,7 @@ table: {name}
 def main() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 200
     with tempfile.TemporaryDirectory(prefix="millrace-fleet-") as folder:
-        layout = Layout(Path(folder))
+        layout = Platform(Path(folder))
         for number in range(count):
             write_down(layout, f"p{number}")
         sight = Sight(layout)
@@ -52,7 +52,7 @@ def turn(sight: Sight) -> float:
     return time.perf_counter() - began
 
 
-def write_down(layout: Layout, name: str) -> None:
+def write_down(layout: Platform, name: str) -> None:
     layout.pipelines.mkdir(parents=True, exist_ok=True)
     (layout.pipelines / f"{name}.yaml").write_text(PIPELINE.format(name=name))
     now = datetime.now(UTC)

@@ -23,7 +23,7 @@ import psycopg2
 from rich.console import Console
 from rich.table import Table
 
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 from millrace.stack.io.airflow import postgres
 from tests.e2e import stand_ins
 from tests.e2e.stack import Airflow, Stack
@@ -182,7 +182,7 @@ def timed(act: Callable[[], None]) -> float:
 
 
 def asked(stack: Stack, query: str, *values: object) -> list[tuple[Any, ...]]:
-    layout = Layout(stack.home)
+    layout = Platform(stack.home)
     with (
         psycopg2.connect(
             host=str(layout.postgres_socket),

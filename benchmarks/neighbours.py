@@ -32,10 +32,11 @@ from millrace.ingest.core.ingest_plan import plan_ingest
 from millrace.lake.core.columns import Column
 from millrace.lake.core.refine import RefineSpec
 from millrace.lake.io.tables import ensure_bronze
-from millrace.provisioning.core.site_rights import INGEST, Acl, Operation, Resource, wanted_for_site
+from millrace.platform.core.platform import Platform
+from millrace.provisioning.core.site_rights import Acl, Operation, Resource, wanted_for_site
 from millrace.repair.core.verify_spec import ContinuityResult
-from millrace.settings.core.layout import Layout
 from millrace.sites.core.spec import LocalBroker, SiteSpec
+from millrace.sites.core.user_names import INGEST
 from millrace.stack.io.brokers.local_broker import prepare_broker
 from tests.integration.conftest import TEMPERATURE, RunningSite
 from tests.integration.stands.lake.ingest_driver import CHECKOUT, START_TIMEOUT_S, IngestDriver
@@ -311,7 +312,7 @@ def a_site(home: Path) -> Iterator[RunningSite]:
         local=LocalBroker(memory="512m"),
         direct=True,
     )
-    layout = Layout(home)
+    layout = Platform(home)
     site = RunningSite(spec, layout, prepare_broker(spec, layout))
     site.wanted = wanted_for_site(spec, [TEMPERATURE])
     with ExitStack() as stack:

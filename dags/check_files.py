@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from millrace.pipelines.io.loader import load_events_site, load_pipelines
 from millrace.pipelines.io.refining import check_quality
-from millrace.settings.io.environment import layout_here
+from millrace.platform.io.environment import platform_here
 
-layout = layout_here()
+layout = platform_here()
 check_quality(layout, load_pipelines(layout))
 load_events_site(layout)

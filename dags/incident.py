@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from millrace.settings.io.environment import layout_here
+from millrace.platform.io.environment import platform_here
 from millrace_airflow.base.host import SHARES_STREAMS
 
 if SHARES_STREAMS:
     from millrace_airflow.incidents.incident_dag import incident_dag
 
-    dag = incident_dag(layout_here())
+    dag = incident_dag(platform_here())

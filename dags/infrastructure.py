@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millrace.settings.io.environment import layout_here
+from millrace.platform.io.environment import platform_here
 from millrace_airflow.cloud.infrastructure_dag import infrastructure_dag
 
-dag = infrastructure_dag(layout_here())
+dag = infrastructure_dag(platform_here())

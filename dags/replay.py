@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millrace.settings.io.environment import layout_here
+from millrace.platform.io.environment import platform_here
 from millrace_airflow.task_dags import replay_dag
 
-dag = replay_dag(layout_here())
+dag = replay_dag(platform_here())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millrace.settings.io.environment import layout_here
+from millrace.platform.io.environment import platform_here
 from millrace_airflow.site_changes.site_dag import sites_dag
 
-dag = sites_dag(layout_here())
+dag = sites_dag(platform_here())

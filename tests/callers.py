@@ -18,6 +18,7 @@ from confluent_kafka.admin import AdminClient
 
 from millrace.base.addresses import LOCAL_NAMES, LOOPBACK
 from millrace.kafka.core.kafka_client import admin_settings
+from millrace.platform.core.platform import Platform
 from millrace.secrets.core import certificates
 from millrace.secrets.core.certificates import Authority, Role
 from millrace.secrets.io.device_certificates import issue, revoke, revoked_text
@@ -27,7 +28,6 @@ from millrace.secrets.io.pki import (
     ensure_device_authority,
     ensure_parts_authority,
 )
-from millrace.settings.core.layout import Layout
 from millrace.sites.core.spec import SiteSpec
 from millrace.storage.io.files import make_private, write_atomic
 
@@ -45,7 +45,7 @@ _PATIENCE_S = 5
 class Hall:
     """Where the callers come from: an installation, one site of it, and a folder for their keys."""
 
-    layout: Layout
+    layout: Platform
     site: str
     folder: Path
 
@@ -65,7 +65,7 @@ class Hall:
 
     def stranger(self) -> Authority:
         """The root of another installation, which has the same name."""
-        return ensure_authority(Layout(self.folder / "other"))
+        return ensure_authority(Platform(self.folder / "other"))
 
     def alone(self, name: str) -> Path:
         """Signed by itself."""
@@ -92,7 +92,7 @@ class Hall:
         return file
 
 
-def enter(layout: Layout, site: str, folder: Path) -> Hall:
+def enter(layout: Platform, site: str, folder: Path) -> Hall:
     make_private(folder)
     if not layout.revoked(site).exists():
         make_private(layout.devices(site).parent, layout.devices(site))

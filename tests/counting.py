@@ -29,8 +29,8 @@ from millrace.jobs.io import generations
 from millrace.jobs.io.mailbox import Mailbox
 from millrace.jobs.io.spec_file import read_spec
 from millrace.pipelines.core.spec import REMOTE_RUNNERS, Supervise
-from millrace.pipelines.io.loader import load_file
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
+from millrace.specs.spec_files import load_file
 from millrace.storage.core.bucket import SCHEME, Bucket
 from millrace.storage.io.objects import Objects, objects_at
 
@@ -89,14 +89,14 @@ class CounterDeployment(Deployment):
     def supervise(self) -> Supervise:
         return self.file.supervise
 
-    def job(self, layout: Layout) -> CountSpec:
+    def job(self, layout: Platform) -> CountSpec:
         return plan_where_it_runs(self._plan, self.runner, layout)
 
-    def _plan(self, layout: Layout) -> CountSpec:
+    def _plan(self, layout: Platform) -> CountSpec:
         return plan_counter(self.file, layout)
 
 
-def plan_counter(file: CounterFile, layout: Layout, entry_point: str = "counting") -> CountSpec:
+def plan_counter(file: CounterFile, layout: Platform, entry_point: str = "counting") -> CountSpec:
     job = CountSpec(
         id=file.name,
         entry_point=entry_point,
@@ -114,17 +114,17 @@ class CountingKind:
     deployment = CounterDeployment
     beat = CountBeat
 
-    def read(self, layout: Layout, job_id: str) -> CounterDeployment:
+    def read(self, layout: Platform, job_id: str) -> CounterDeployment:
         (file,) = self.files(layout, job_id)
         return CounterDeployment(file=load_file(file, CounterFile), bucket=layout.bucket)
 
-    def files(self, layout: Layout, job_id: str) -> list[Path]:
+    def files(self, layout: Platform, job_id: str) -> list[Path]:
         return [layout.dags / "counters" / f"{job_id}.yaml"]
 
     def provision(
         self,
         deployment: CounterDeployment,
-        layout: Layout,
+        layout: Platform,
         *,
         last_try: bool,  # noqa: ARG002 - it asks no other machine, so no try can fail for a while
     ) -> list[str]:

@@ -16,9 +16,9 @@ from pathlib import Path
 from millrace.base.addresses import LOCAL_NAMES
 from millrace.gateway.client.io.device import device_tls
 from millrace.latency_benchmark.io.message_runners import Way
+from millrace.platform.core.platform import Platform
 from millrace.secrets.core.certificates import Role
 from millrace.secrets.io.pki import ensure_certificate
-from millrace.settings.core.layout import Layout
 from tests.support import free_ports, wait_until
 
 PROGRAM = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin")
@@ -51,7 +51,7 @@ log_dest file {folder}/log
 class Mosquitto:
     """It keeps everything in memory and writes all of it anew, each `save_every_s`."""
 
-    layout: Layout
+    layout: Platform
     folder: Path
     way: Way
     save_every_s: int
@@ -151,7 +151,7 @@ class Publisher:
 
 
 @contextmanager
-def running(layout: Layout, folder: Path, save_every_s: int) -> Iterator[Mosquitto]:
+def running(layout: Platform, folder: Path, save_every_s: int) -> Iterator[Mosquitto]:
     device = ensure_certificate(layout, layout.certificate("mqtt", "device"), "device", Role.CLIENT)
     way = Way("localhost", free_ports(1), str(layout.ca), str(device))
     one = Mosquitto(layout, folder, way, save_every_s)

@@ -20,7 +20,7 @@ from benchmarks.faults.stands.fault import Fault, Outcome
 from benchmarks.faults.stands.machine import separate
 from benchmarks.faults.stands.page import render_page, render_table
 from benchmarks.faults.stands.stand import Arena
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 
 CHECKOUT = Path(__file__).parents[2]
 PAGE = CHECKOUT / "docs" / "faults.md"
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str]) -> int:
         console.print(f"what needs a network and disks of its own is not possible: {obstacle}")
     outcomes = []
     with _home() as home, ExitStack() as stack:
-        arena = Arena(Layout(home), stack)
+        arena = Arena(Platform(home), stack)
         for one in wanted:
             console.print(f"{one.name}: {one.how} ...")
             outcomes.append(arena.measure(one))

@@ -10,11 +10,11 @@ from benchmarks.faults.stands.fault import fault
 from benchmarks.faults.stands.machine import clients_of, hang_up, rule
 from benchmarks.faults.stands.stand import Stand
 from millrace.gateway.bundle.core.bundle_contents import bundle_files
-from millrace.provisioning.core.site_rights import GATEWAY
 from millrace.provisioning.core.site_users import SetPassword
 from millrace.provisioning.io.admin import Admin
 from millrace.secrets.core import certificates
 from millrace.secrets.io.pki import ensure_authority
+from millrace.sites.core.user_names import GATEWAY
 from millrace.storage.io.files import write_atomic
 
 _LEAF_LIFE = timedelta(days=825)

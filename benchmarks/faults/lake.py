@@ -17,9 +17,9 @@ from benchmarks.faults.stands.load import RATE_PER_S
 from benchmarks.faults.stands.machine import Disk
 from benchmarks.faults.stands.verified import verify, words
 from benchmarks.faults.tables import doubled_in, in_silver
+from millrace.platform.core.platform import Platform
 from millrace.repair.core.verify_spec import ContinuityResult
 from millrace.settings.core.engine import Tables
-from millrace.settings.core.layout import Layout
 from tests.integration.conftest import RunningSite
 from tests.integration.stands.lake.ingest_driver import START_TIMEOUT_S, IngestDriver
 from tests.support import wait_until
@@ -98,7 +98,7 @@ def lake_power_loss(arena: Arena, asked: Fault) -> Outcome:
 def _machine(stack: ExitStack, site: RunningSite, name: str) -> _Machine:
     disk = Disk(site.layout.home / "lake", _DISK_MB)
     stack.callback(disk.close)
-    layout = Layout(disk.folder)
+    layout = Platform(disk.folder)
     layout.var.mkdir()
     (disk.folder / ".jars").symlink_to(site.layout.home / ".jars")
     for part in (site.layout.secrets, site.layout.pki):

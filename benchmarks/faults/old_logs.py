@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks.faults.stands.load import parse
 from benchmarks.faults.stands.tally import Numbered
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 from tests.support import wait_until
 
 _PAYLOAD = re.compile(rb" payload: (\{.*\})$")
@@ -25,7 +25,7 @@ def await_deleted(data: Path, topic: str, partitions: int, but_for: Iterable[Pat
     return found()
 
 
-def messages_in(layout: Layout, folders: Iterable[Path]) -> Numbered:
+def messages_in(layout: Platform, folders: Iterable[Path]) -> Numbered:
     """All that was ever written there, read by no client."""
     segments = [str(file) for folder in folders for file in sorted(folder.glob("*.log"))]
     command = [

@@ -14,10 +14,10 @@ from benchmarks.stands.messages import message
 from millrace.kafka.core.kafka_client import admin_settings, librdkafka_settings
 from millrace.kafka.io.client_errors import UnreachableError
 from millrace.pipelines.core.spec import PipelineSpec
+from millrace.platform.core.platform import Platform
 from millrace.provisioning.core.site_rights import wanted_for_site
 from millrace.provisioning.io.provisioner import provision_site
 from millrace.secrets.io.passwords import ensure_user
-from millrace.settings.core.layout import Layout
 from millrace.sites.core.spec import ClientSettings, LocalBroker, SiteSpec
 from millrace.stack.io.brokers.local_broker import prepare_brokers
 from tests.support import free_ports, start
@@ -29,7 +29,7 @@ _UP_WITHIN_S = 90
 
 @dataclass(frozen=True)
 class Arena:
-    layout: Layout
+    layout: Platform
     site: SiteSpec
 
     def pipeline(self, name: str, *, silver: bool) -> PipelineSpec:
@@ -92,7 +92,7 @@ def open_arena(home: Path, brokers: int = 1) -> Iterator[Arena]:
     first = free_ports(3 * brokers)
     servers = ",".join(f"127.0.0.1:{first + 3 * number}" for number in range(brokers))
     site = SiteSpec(name="arena", bootstrap=servers, direct=True, local=broker)
-    arena = Arena(Layout(home), site)
+    arena = Arena(Platform(home), site)
     processes = [start(program) for program in prepare_brokers(site, arena.layout)]
     try:
         _await(arena)

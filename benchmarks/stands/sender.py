@@ -12,7 +12,7 @@ from confluent_kafka import Producer
 
 from benchmarks.stands.arena import PARTITIONS, Arena
 from benchmarks.stands.messages import message
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 from millrace.sites.core.spec import LocalBroker, SiteSpec
 
 _STEP_S = 0.01
@@ -20,7 +20,7 @@ _STEP_S = 0.01
 
 def main(home: str, bootstrap: str, rate: int, seconds: int) -> None:
     site = SiteSpec(name="arena", bootstrap=bootstrap, local=LocalBroker())
-    arena = Arena(Layout(Path(home)), site)
+    arena = Arena(Platform(Path(home)), site)
     producer = Producer({**arena.client("app"), "linger.ms": 5})
     begin, sent = time.monotonic(), 0
     while (passed := time.monotonic() - begin) < seconds:

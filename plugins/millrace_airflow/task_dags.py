@@ -11,7 +11,7 @@ from millrace.deployments import text as docs
 from millrace.ingest.io.deployment import known_pipelines
 from millrace.maintenance.core.maintenance_plan import EXPIRE
 from millrace.pipelines.core.spec import PipelineSpec
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 from millrace.tasks.core.schedule import hourly, nightly
 from millrace_airflow.base.host import AssetOrTimeSchedule, CronTriggerTimetable
 from millrace_airflow.quality.commit_trigger import NewRowsTrigger
@@ -133,7 +133,7 @@ def backfill_dag(spec: PipelineSpec) -> DAG | None:
     return dag
 
 
-def replay_dag(layout: Layout) -> DAG | None:
+def replay_dag(layout: Platform) -> DAG | None:
     pipelines = known_pipelines(layout)
     if not pipelines:
         return None

@@ -12,9 +12,9 @@ from functools import partial
 
 from millrace.base.errors import MillraceError, TransientError
 from millrace.jobs.core.heartbeat import Heartbeat, Phase, may_beat
-from millrace.jobs.core.metrics import EVERY_S, Metrics
 from millrace.jobs.core.spec import JobSpec
 from millrace.jobs.io.mailbox import Mailbox
+from millrace.settings.core.metrics import EVERY_S, Metrics
 from millrace.storage.core.bucket import SCHEME
 
 log = logging.getLogger(__name__)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
+from millrace.kafka.core.header_names import EPOCH, PRODUCER, SEQUENCE
 from millrace.lake.core.silver import COORDINATES
-from millrace.repair.core.verify_spec import EPOCH, PRODUCER, SEQUENCE
 
 IDENTITY = ("site", "producer", "epoch")
 

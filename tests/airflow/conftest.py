@@ -93,11 +93,11 @@ def database() -> None:
 
 @pytest.fixture
 def layout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    from millrace.settings.core.layout import Layout
+    from millrace.platform.core.platform import Platform
     from tests.airflow.fakes import InMemoryRunner
 
     InMemoryRunner.reset()
-    layout = Layout(tmp_path)
+    layout = Platform(tmp_path)
     layout.pipelines.mkdir(parents=True)
     layout.sites.mkdir(parents=True)
     (layout.pipelines / "temperature.yaml").write_text(PIPELINE)

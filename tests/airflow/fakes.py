@@ -6,7 +6,7 @@ import time
 from datetime import UTC, datetime
 
 from millrace.jobs.core.spec import JobSpec, JobState, JobStatus
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 
 
 class InMemoryRunner:
@@ -17,7 +17,7 @@ class InMemoryRunner:
     start_error: Exception | None = None
     stop_takes_s = 0.0
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Platform) -> None:
         self._layout = layout
 
     @classmethod

@@ -18,9 +18,9 @@ _KEY = "/opt/millrace/var/authority"
 _SITES_IN_SILVER = """
 from deltalake import DeltaTable, QueryBuilder
 from millrace.storage.io.table_access import storage_options
-from millrace.settings.io.environment import layout_here
+from millrace.platform.io.environment import platform_here
 
-layout = layout_here()
+layout = platform_here()
 place = layout.table("silver", "temperature").replace("s3a://", "s3://")
 table = DeltaTable(place, storage_options=storage_options(layout.bucket))
 batches = QueryBuilder().register("silver", table).execute("SELECT DISTINCT site FROM silver")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 from tests.e2e.stack import SITES, Stack, kill_all
 from tests.support import wait_until
 
@@ -47,7 +47,7 @@ def up(stack: Stack, first_words: str) -> Stack:
 @pytest.fixture(scope="session")
 def before(stack: Stack, first_words: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The first root's certificate, and an administrator's that it has signed."""
-    folder, layout = tmp_path_factory.mktemp("before"), Layout(stack.home)
+    folder, layout = tmp_path_factory.mktemp("before"), Platform(stack.home)
     shutil.copy(layout.ca, folder / "ca.pem")
     shutil.copy(layout.certificate(SITES[0], "admin"), folder / "admin.pem")
     return folder

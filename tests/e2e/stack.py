@@ -18,7 +18,7 @@ import httpx
 import psutil
 from deltalake import DeltaTable, QueryBuilder
 
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 from millrace.settings.core.spark_cluster import MASTER, Cluster
 from millrace.settings.core.spark_cluster import PORTS_NEEDED as CLUSTER_PORTS
 from millrace.storage.core.store_server import PORTS_NEEDED as STORE_PORTS
@@ -112,7 +112,7 @@ class Stack:
         return {one["name"]: one["port"] for one in self.status()["processes"] if one["port"]}
 
     def cluster(self) -> Cluster:
-        layout = Layout(self.home)
+        layout = Platform(self.home)
         return Cluster(port=self.ports()[MASTER], secret_file=layout.cluster_secret)
 
     def pipeline(self) -> Json:

@@ -45,10 +45,10 @@ _PACKAGE = {
     "entry_points.txt": "[millrace.kinds]\ncounting = counting:CountingKind\n",
 }
 _DAGS = """\
-from millrace.settings.io.environment import layout_here
+from millrace.platform.io.environment import platform_here
 from millrace_airflow.jobs.job_dag import job_dag
 
-for file in sorted((layout_here().dags / "counters").glob("*.yaml")):
+for file in sorted((platform_here().dags / "counters").glob("*.yaml")):
     dag_id = f"counting.{file.stem}"
     globals()[dag_id] = job_dag(
         "counting", file.stem, dag_id=dag_id, description="counts", doc="", tags={"counting"}

@@ -16,7 +16,7 @@ import psycopg2
 import pytest
 
 from millrace.base.addresses import LOOPBACK
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 from millrace.settings.core.spark_cluster import PORTS_NEEDED as CLUSTER_PORTS
 from millrace.settings.core.spark_cluster import page_ports, worker_ports
 from millrace.storage.core.store_server import PORTS_NEEDED as STORE_PORTS
@@ -36,12 +36,12 @@ pytestmark = pytest.mark.timeout(900)
 
 
 @pytest.fixture(scope="module")
-def layout(moved: Stack) -> Layout:
-    return Layout(moved.home)
+def layout(moved: Stack) -> Platform:
+    return Platform(moved.home)
 
 
 @pytest.fixture(scope="module")
-def hall(layout: Layout, tmp_path_factory: pytest.TempPathFactory) -> Hall:
+def hall(layout: Platform, tmp_path_factory: pytest.TempPathFactory) -> Hall:
     return enter(layout, SITES[0], tmp_path_factory.mktemp("callers"))
 
 
@@ -62,7 +62,7 @@ def listening(stack: Stack) -> list[tuple[psutil.Process, str, int]]:
     ]
 
 
-def test_airflow_asks_everybody_for_a_login(moved: Stack, layout: Layout, hall: Hall) -> None:
+def test_airflow_asks_everybody_for_a_login(moved: Stack, layout: Platform, hall: Hall) -> None:
     login = str(moved.airflow().client.headers["Authorization"])
     port = moved.ports()["airflow-api-server"]
     tell = by_https(layout.ca, port, "/api/v2/dags", f"Authorization: {login}")
@@ -70,7 +70,7 @@ def test_airflow_asks_everybody_for_a_login(moved: Stack, layout: Layout, hall: 
     assert not is_served_in_plain_text(port, *HTTP)
 
 
-def test_sparks_pages_ask_everybody_for_a_token(moved: Stack, layout: Layout, hall: Hall) -> None:
+def test_sparks_pages_ask_everybody_for_a_token(moved: Stack, layout: Platform, hall: Hall) -> None:
     settings = read_properties(layout.cluster_folder / "daemons.conf")
     key = urlsafe_b64decode(settings["spark.org.apache.spark.ui.JWSFilter.param.secretKey"])
     login = f"Authorization: Bearer {jwt.encode({'sub': 'test'}, key, 'HS384')}"
@@ -124,7 +124,7 @@ def is_of_spark(process: psutil.Process) -> bool:
 
 
 def test_postgres_asks_for_a_password_at_a_socket_that_its_owner_alone_reaches(
-    moved: Stack, layout: Layout
+    moved: Stack, layout: Platform
 ) -> None:
     login = layout.postgres_password.read_text().strip().rsplit(":", 2)
     place = {"host": str(layout.postgres_socket), "dbname": "airflow", "user": login[1]}

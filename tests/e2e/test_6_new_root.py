@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from millrace.pipelines.io.loader import load_sites
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 from millrace.settings.core.spark_cluster import page_ports
 from tests.callers import administers, connected
 from tests.e2e.stack import SITES, Json, Stack
@@ -27,7 +27,7 @@ PATIENCE_S = 240
 def new_root(moved: Stack, before: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Its certificate alone."""
     file = tmp_path_factory.mktemp("new") / "ca.pem"
-    both = Layout(moved.home).ca.read_text()
+    both = Platform(moved.home).ca.read_text()
     file.write_text(both.replace((before / "ca.pem").read_text(), ""))
     assert file.read_text() != both
     return file
@@ -52,7 +52,7 @@ def test_all_that_listens_shows_a_certificate_of_the_new_root(
 def test_what_the_old_root_has_signed_is_refused_from_its_end_on(
     moved: Stack, before: Path
 ) -> None:
-    layout, old = Layout(moved.home), before / "admin.pem"
+    layout, old = Platform(moved.home), before / "admin.pem"
     site = next(one for one in load_sites(layout) if one.name == SITES[0])
     assert administers(site, layout.ca, old)
     ended = moved.millrace("authority", "end")

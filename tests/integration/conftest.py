@@ -20,6 +20,7 @@ from millrace.kafka.io.client_errors import UnreachableError
 from millrace.lake.core.refine import RefineSpec
 from millrace.lake.io.tables import ensure_bronze
 from millrace.pipelines.core.spec import PipelineSpec
+from millrace.platform.core.platform import Platform
 from millrace.processes.core.program import Program
 from millrace.provisioning.core.site_rights import Acl, Wanted, wanted_for_site
 from millrace.provisioning.io.acls import exactly
@@ -27,7 +28,6 @@ from millrace.provisioning.io.provisioner import provision_site
 from millrace.schemas.io.avro import Schemas
 from millrace.secrets.io.passwords import ensure_user
 from millrace.settings.core.engine import EngineParts
-from millrace.settings.core.layout import Layout
 from millrace.sites.core.spec import ClientSettings, LocalBroker, SiteSpec
 from millrace.stack.io.brokers.local_broker import prepare_broker
 from millrace.storage.core.bucket import Bucket
@@ -60,7 +60,7 @@ class RunningSite:
     """A site whose broker is a process of this test run."""
 
     spec: SiteSpec
-    layout: Layout
+    layout: Platform
     program: Program
     process: subprocess.Popen[bytes] | None = None
     wanted: Wanted = field(default_factory=Wanted)
@@ -188,7 +188,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def store(home: Path) -> Iterator[RunningStore]:
-    running = RunningStore.prepare(Layout(home), free_ports(PORTS_NEEDED))
+    running = RunningStore.prepare(Platform(home), free_ports(PORTS_NEEDED))
     running.start()
     try:
         yield running
@@ -210,7 +210,7 @@ def mqtt(
 ) -> Iterator[RunningMqtt]:
     """Started by the first module that wants it; tests take topics of their own."""
     broker = RunningMosquitto if request.config.getoption("--mosquitto") else RunningMqtt
-    running = broker.prepare(Layout(home), tmp_path_factory.mktemp("mqtt") / "broker")
+    running = broker.prepare(Platform(home), tmp_path_factory.mktemp("mqtt") / "broker")
     running.start()
     try:
         yield running
@@ -226,7 +226,7 @@ def site(home: Path) -> Iterator[RunningSite]:
         direct=True,
         local=LocalBroker(memory="256m"),
     )
-    layout = Layout(home)
+    layout = Platform(home)
     running = RunningSite(spec, layout, prepare_broker(spec, layout))
     running.start()
     try:

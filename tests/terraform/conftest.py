@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from millrace.cloud.io.release import pack
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 from tests.support import free_ports, wait_until
 from tests.terraform.support.cloud import REGION, Cloud
 from tests.terraform.support.tool import (
@@ -66,7 +66,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(CHECKOUT / name, folder / name, symlinks=True, ignore=_LEFT)
     for name in _COPIED_FILES:
         shutil.copy(CHECKOUT / name, folder)
-    layout = Layout(folder)
+    layout = Platform(folder)
     pipeline = layout.pipelines / "temperature.yaml"
     pipeline.write_text(pipeline.read_text().replace("runner: local", "runner: emr-serverless"))
     pack(layout)

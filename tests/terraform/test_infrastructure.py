@@ -10,7 +10,7 @@ import pytest
 from millrace.cloud.core.infrastructure import Action, InfrastructureError, Wish
 from millrace.cloud.io.environment_run import Agreement, Infrastructure
 from millrace.cloud.io.terraform_run import TerraformRun
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 from tests.support import wait_until
 from tests.terraform.support.tool import Terraform
 
@@ -38,7 +38,7 @@ resource "terraform_data" "last" {
 
 
 class Environment:
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Platform) -> None:
         self.layout = layout
         self.folder = layout.environments / "dev"
         self.folder.mkdir(parents=True)
@@ -74,7 +74,7 @@ def ended(step: TerraformRun) -> None:
 
 @pytest.fixture
 def environment(tmp_path: Path) -> Iterator[Environment]:
-    environment = Environment(Layout(tmp_path))
+    environment = Environment(Platform(tmp_path))
     yield environment
     environment.let_go()
 

@@ -14,12 +14,12 @@ from millrace.cloud.io.release import name_release
 from millrace.cloud.io.terraform_outputs import read_outputs
 from millrace.ingest.core.ingest_beat import IngestBeat
 from millrace.jobs.core.heartbeat import Phase
-from millrace.jobs.core.metrics import Metrics
 from millrace.lake.core import bronze
 from millrace.pipelines.io.loader import load_pipelines, load_sites
+from millrace.platform.core.platform import Platform
 from millrace.provisioning.core.site_rights import Acl, Operation, Resource
 from millrace.relay.core.central_rights import wanted_at_central
-from millrace.settings.core.layout import Layout
+from millrace.settings.core.metrics import Metrics
 from millrace.settings.core.remotes import EmrServerlessSettings
 from millrace.sites.core.central import Central
 from millrace.storage.core.bucket import RemoteStore
@@ -87,7 +87,7 @@ def test_a_runner_is_told_what_it_asks_for(told: dict[str, Any]) -> None:
 def test_all_that_pipelines_need_is_there_but_the_image(
     cloud: Cloud, dev: Terraform, tmp_path: Path
 ) -> None:
-    file, layout = tmp_path / "told.json", Layout(cloud.copy)
+    file, layout = tmp_path / "told.json", Platform(cloud.copy)
     file.write_text(dev("output", "-json"))
     asked = Asked(
         environment="dev",
@@ -100,7 +100,7 @@ def test_all_that_pipelines_need_is_there_but_the_image(
 
 
 def test_a_sites_rights_are_what_airflow_would_make(cloud: Cloud, told: dict[str, Any]) -> None:
-    layout, central = Layout(cloud.copy), Central.model_validate(told["local"]["central"])
+    layout, central = Platform(cloud.copy), Central.model_validate(told["local"]["central"])
     pipelines = load_pipelines(layout, run_here=False)
     for site in load_sites(layout):
         wanted = wanted_at_central(central, site, pipelines)

@@ -25,10 +25,10 @@ print(json.dumps({
 # As the task `deploy` does it.
 DEPLOY = """
 import json, os
-from millrace.settings.io.environment import layout_here
+from millrace.platform.io.environment import platform_here
 from millrace.ingest.io.deployment import read_deployment
 from millrace.deployments.io.keeper import Keeper
-layout = layout_here()
+layout = platform_here()
 outcome = Keeper(read_deployment(layout, "temperature"), layout).ensure()
 print(json.dumps({"home": str(layout.home), **outcome.as_xcom()}, default=str))
 """

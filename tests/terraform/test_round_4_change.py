@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from millrace.cloud.io.release import pack
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 from tests.terraform.support.cloud import Cloud
 from tests.terraform.support.tool import CHANGES, NOTHING_TO_DO, Terraform
 
@@ -26,7 +26,7 @@ def passwords(cloud: Cloud, before: dict[str, Any]) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def after(cloud: Cloud, dev: Terraform, passwords: dict[str, str]) -> dict[str, Any]:
-    layout, values = Layout(cloud.copy), dev.folder / "values.tf"
+    layout, values = Platform(cloud.copy), dev.folder / "values.tf"
     (layout.sites / "plant-c.yaml").write_text("name: plant-c\nbootstrap: c.example:9092\n")
     pipeline = layout.pipelines / "temperature.yaml"
     pipeline.write_text(pipeline.read_text().replace("[plant-a, plant-b]", "all"))

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 
 
-def with_plant_a(home: Path, monkeypatch: pytest.MonkeyPatch) -> Layout:
-    layout = Layout(home)
+def with_plant_a(home: Path, monkeypatch: pytest.MonkeyPatch) -> Platform:
+    layout = Platform(home)
     layout.sites.mkdir(parents=True)
     layout.pipelines.mkdir()
     layout.site("plant-a").write_text("name: plant-a\nbootstrap: a:9093\n")

@@ -26,7 +26,7 @@ from millrace.lake.core.columns import Column
 from millrace.lake.core.refine import RefineSpec
 from millrace.lake.io.tables import ensure_bronze
 from millrace.pipelines.core.spec import Supervise
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 from millrace.stack.io.brokers.local_broker import prepare_broker
 from tests.integration.conftest import TEMPERATURE, RunningSite
 from tests.integration.stands.edge.gateways import LINES, RunningGateway
@@ -163,7 +163,7 @@ def load_of(site: RunningSite, gateway: RunningGateway) -> Load:
     return Load(Address("127.0.0.1", gateway.port, tls))
 
 
-def driver_of(site: RunningSite, layout: Layout, name: str) -> IngestDriver:
+def driver_of(site: RunningSite, layout: Platform, name: str) -> IngestDriver:
     """All that the job keeps is where `layout` says."""
     pipeline = TEMPERATURE.model_copy(update={"name": name, "topics": (name,), "table": name})
     job = plan_ingest(pipeline, [site.spec], layout, REFINE)

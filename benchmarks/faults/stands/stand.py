@@ -15,8 +15,8 @@ from benchmarks.faults.stands.load import Load
 from benchmarks.faults.stands.machine import Disk, ImpossibleError
 from benchmarks.faults.stands.reader import LiveReader, read_all
 from millrace.gateway.client.io.device import Address, device_tls
+from millrace.platform.core.platform import Platform
 from millrace.provisioning.core.site_rights import wanted_for_site
-from millrace.settings.core.layout import Layout
 from millrace.sites.core.spec import LocalBroker, SiteSpec
 from millrace.stack.io.brokers.local_broker import prepare_broker
 from tests.integration.conftest import TEMPERATURE, RunningSite
@@ -59,7 +59,7 @@ class Stand:
 class Arena:
     """What stays from fault to fault: the authority, and a broker."""
 
-    def __init__(self, layout: Layout, stack: ExitStack) -> None:
+    def __init__(self, layout: Platform, stack: ExitStack) -> None:
         self._layout = layout
         self._stack = stack
         self._sites: dict[str, RunningSite] = {}

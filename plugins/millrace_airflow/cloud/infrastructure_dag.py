@@ -7,7 +7,7 @@ from airflow.sdk import DAG, Param
 from millrace.cloud.core.infrastructure import Action
 from millrace.cloud.io.environment_run import known_environments
 from millrace.deployments import text as docs
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 from millrace_airflow.cloud.infrastructure_operators import (
     ApplyInfrastructureOperator,
     ApproveInfrastructureOperator,
@@ -15,7 +15,7 @@ from millrace_airflow.cloud.infrastructure_operators import (
 )
 
 
-def infrastructure_dag(layout: Layout) -> DAG:
+def infrastructure_dag(layout: Platform) -> DAG:
     with DAG(
         "infrastructure",
         description="Brings up, changes or destroys the cloud's parts, after a person's yes",

@@ -10,7 +10,7 @@ from airflow.sdk import BaseOperator, Context
 from millrace.cloud.core.infrastructure import Action, Wish
 from millrace.cloud.io.environment_run import APPLY, PLAN, Infrastructure
 from millrace.cloud.io.terraform_run import TerraformRun
-from millrace.settings.io.environment import layout_here
+from millrace.platform.io.environment import platform_here
 from millrace_airflow.base.approval import ApprovePlanOperator
 from millrace_airflow.base.host import AirflowSkipException
 from millrace_airflow.base.plain_errors import said_plainly
@@ -28,7 +28,7 @@ class TerraformOperator(BaseOperator):
         self._run: TerraformRun | None = None
 
     def infrastructure(self, context: Context) -> Infrastructure:
-        layout = layout_here()
+        layout = platform_here()
         return Infrastructure(layout, context["params"]["environment"] or "", context["run_id"])
 
     def await_end(self, context: Context, run: TerraformRun) -> NoReturn:

@@ -8,7 +8,7 @@ from typing import Any
 
 from millrace.cloud.io.environment_run import Infrastructure
 from millrace.cloud.io.terraform_run import TerraformRun
-from millrace.settings.io.environment import layout_here
+from millrace.platform.io.environment import platform_here
 from millrace_airflow.base.serialized import serialized
 from millrace_airflow.base.stopping_trigger import StoppingTrigger
 
@@ -39,4 +39,4 @@ class InfrastructureTrigger(StoppingTrigger):
 
     @cached_property
     def _run(self) -> TerraformRun:
-        return Infrastructure(layout_here(), self.environment, self.run_id).step(self.step)
+        return Infrastructure(platform_here(), self.environment, self.run_id).step(self.step)

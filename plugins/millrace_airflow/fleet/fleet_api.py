@@ -28,7 +28,7 @@ from millrace.jobs.core.deployment import Deployment
 from millrace.jobs.io.installed_kinds import load_kind
 from millrace.lake.core.quarantine import Refused
 from millrace.pipelines.core.spec import PipelineSpec
-from millrace.settings.io.environment import layout_here
+from millrace.platform.io.environment import platform_here
 
 PREFIX = "/fleet"
 _LOG_LINES = 300
@@ -60,7 +60,7 @@ class Detail(Frozen):
 
 @cache
 def _sight() -> Sight:
-    return Sight(layout_here())
+    return Sight(platform_here())
 
 
 def visible(user: GetUserDep) -> dict[str, PipelineSpec]:

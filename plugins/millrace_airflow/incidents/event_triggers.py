@@ -15,10 +15,11 @@ from millrace.base.errors import MillraceError
 from millrace.incidents.core.event import read_event
 from millrace.incidents.io.outbox import Outbox
 from millrace.kafka.core.kafka_client import librdkafka_settings
+from millrace.kafka.core.platform_topics import EVENTS
 from millrace.pipelines.io.loader import load_events_site
-from millrace.provisioning.core.site_rights import EVENTS, PLATFORM
-from millrace.settings.core.layout import Layout
-from millrace.settings.io.environment import layout_here
+from millrace.platform.core.platform import Platform
+from millrace.platform.io.environment import platform_here
+from millrace.sites.core.user_names import PLATFORM
 from millrace.storage.io.properties import read_properties
 from millrace_airflow.base.serialized import serialized
 
@@ -73,7 +74,7 @@ class OutboxTrigger(BaseEventTrigger):
         yield  # only what yields is a trigger
 
     def _carry(self) -> None:
-        layout = layout_here()
+        layout = platform_here()
         outbox = Outbox(layout.outbox)
         if not outbox.ids():
             return
@@ -90,7 +91,7 @@ class OutboxTrigger(BaseEventTrigger):
         self._trouble = trouble
 
 
-def deliver_all(layout: Layout, outbox: Outbox) -> list[str]:
+def deliver_all(layout: Platform, outbox: Outbox) -> list[str]:
     from millrace.incidents.io.event_sender import deliver
 
     site = load_events_site(layout)

@@ -9,8 +9,8 @@ from airflow.sdk import DAG, Asset, AssetWatcher, task_group
 
 from millrace.deployments import text as docs
 from millrace.ingest.io.deployment import known_pipelines
-from millrace.provisioning.core.site_rights import EVENTS
-from millrace.settings.core.layout import Layout
+from millrace.kafka.core.platform_topics import EVENTS
+from millrace.platform.core.platform import Platform
 from millrace_airflow.incidents.event_triggers import EventsTrigger, OutboxTrigger
 from millrace_airflow.incidents.incident_operators import (
     GatherOperator,
@@ -31,7 +31,7 @@ _PATIENCE = {
 }
 
 
-def incident_dag(layout: Layout) -> DAG | None:
+def incident_dag(layout: Platform) -> DAG | None:
     """None where no site carries platform events."""
     pipelines = known_pipelines(layout)
     if layout.events_site is None or not pipelines:

@@ -14,13 +14,13 @@ from airflow.sdk.exceptions import AirflowSkipException
 
 from millrace.base.hidden import hidden
 from millrace.deployments.io.keeper import utc_now
+from millrace.fleet.core.incident_page import render_incident
+from millrace.fleet.io.incident_scene import look
 from millrace.incidents.core.event import Event
 from millrace.incidents.core.incident import Incident, gather, replay_form
-from millrace.incidents.core.incident_page import render_incident
 from millrace.incidents.io.incident_folders import Incidents
-from millrace.incidents.io.incident_scene import look
-from millrace.provisioning.core.site_rights import EVENTS
-from millrace.settings.io.environment import layout_here
+from millrace.kafka.core.platform_topics import EVENTS
+from millrace.platform.io.environment import platform_here
 from millrace_airflow.base.approval import ASKED_AGAIN, as_list
 from millrace_airflow.base.plain_errors import said_plainly
 
@@ -64,7 +64,7 @@ class GatherOperator(BaseOperator):
         super().__init__(max_active_tis_per_dag=1, inlets=[_ASSET], **kwargs)
 
     def execute(self, context: Context) -> list[dict[str, Any]]:
-        store, run = Incidents(layout_here().incidents), str(context["run_id"])
+        store, run = Incidents(platform_here().incidents), str(context["run_id"])
         known = store.all()
         unseen = [one for one in known if is_unseen(one, store, run)]
         seen = [one for one in known if one not in unseen]
@@ -102,7 +102,7 @@ class IncidentOperator(BaseOperator):
 
 
 def read_incident(told: dict[str, Any]) -> Incident:
-    incident = Incidents(layout_here().incidents).read(told["id"])
+    incident = Incidents(platform_here().incidents).read(told["id"])
     if incident is None:
         raise AirflowSkipException(f"incident {told['id']} is so old that it was forgotten")
     return incident
@@ -123,7 +123,7 @@ class PageOperator(IncidentOperator):
     operator_extra_links = (IncidentPage(),)
 
     def execute(self, context: Context) -> str:
-        incident, place = self.read(), layout_here()
+        incident, place = self.read(), platform_here()
         scene = look(place, incident.pipeline, utc_now(), airflow_url())
         Incidents(place.incidents).write_page(incident.id, render_incident(incident, scene))
         url = airflow_url() + page_path(incident.id)
@@ -138,7 +138,7 @@ class NotifyOperator(IncidentOperator):
     def execute(self, context: Context) -> None:
         from millrace.incidents.io.incident_webhook import post, read_address
 
-        file = layout_here().webhook_file
+        file = platform_here().webhook_file
         if self.incident["grew"]:
             raise AirflowSkipException("it was told already; its page has what is new")
         if file is None:

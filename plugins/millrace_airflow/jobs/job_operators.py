@@ -13,8 +13,8 @@ from millrace.deployments.io.keeper import BudgetUsedUpError, Keeper, utc_now
 from millrace.deployments.io.watch import Event
 from millrace.jobs.core.deployment import Deployment
 from millrace.jobs.io.deployments import provision, read_or_recall, recall
-from millrace.settings.core.layout import Layout
-from millrace.settings.io.environment import layout_here
+from millrace.platform.core.platform import Platform
+from millrace.platform.io.environment import platform_here
 from millrace_airflow.base.cancelled_task import SIGN
 from millrace_airflow.base.host import AirflowFailException
 from millrace_airflow.base.plain_errors import said_plainly
@@ -35,8 +35,8 @@ class JobOperator(BaseOperator):
         self.job = job
 
     @property
-    def layout(self) -> Layout:
-        return layout_here()
+    def layout(self) -> Platform:
+        return platform_here()
 
     def deployment(self) -> Deployment:
         """What this run's first task provisioned."""

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from millrace.deployments.io.watch import Event, Watch
-from millrace.settings.io.environment import layout_here
+from millrace.platform.io.environment import platform_here
 from millrace_airflow.base.serialized import serialized
 from millrace_airflow.base.stopping_trigger import StoppingTrigger
 
@@ -46,7 +46,7 @@ class JobTrigger(StoppingTrigger):
     @cached_property
     def _watch(self) -> Watch:
         ends_at = datetime.fromisoformat(self.ends_at)
-        return Watch(self.kind, self.job, self.digest, ends_at, layout_here())
+        return Watch(self.kind, self.job, self.digest, ends_at, platform_here())
 
 
 class BudgetTrigger(JobTrigger):

@@ -21,10 +21,10 @@ from millrace.jobs.core.patrol import is_unwatched
 from millrace.jobs.core.spec import JobState, Runner
 from millrace.jobs.io.deployments import recall
 from millrace.jobs.io.installed_kinds import load_kind
-from millrace.jobs.io.installed_runners import load_runner
+from millrace.jobs.io.load_runner import load_runner
 from millrace.jobs.io.mailbox import Mailbox
-from millrace.settings.core.layout import Layout
-from millrace.settings.io.environment import layout_here
+from millrace.platform.core.platform import Platform
+from millrace.platform.io.environment import platform_here
 from millrace_airflow.base.serialized import serialized
 from millrace_airflow.jobs.job_dag import CONTINUOUS, SHIFT
 
@@ -47,7 +47,7 @@ class PatrolTrigger(BaseTrigger):
         found: list[str] = []
         while not found and utc_now() < ends_at:
             await asyncio.sleep(self.poll_s)
-            found = await asyncio.to_thread(run_unwatched, layout_here(), began, utc_now())
+            found = await asyncio.to_thread(run_unwatched, platform_here(), began, utc_now())
         yield TriggerEvent(found)
 
 
@@ -66,12 +66,12 @@ class PatrolOperator(BaseOperator):
         return [name for name in event if self._stop_unless_wanted(context, name)]
 
     def _stop_unless_wanted(self, context: Context, name: str) -> bool:
-        dag_id = dag_id_of(layout_here(), name)
+        dag_id = dag_id_of(platform_here(), name)
         if dag_id and context["ti"].get_dr_count(dag_id=dag_id, states=_ALIVE):
             self.log.info("the job %s is not watched just now; a run of %s goes on", name, dag_id)
             return False
         self.log.warning("stopping the job %s: no run of its DAG %s is there", name, dag_id)
-        stop(layout_here(), name)
+        stop(platform_here(), name)
         return True
 
 
@@ -88,7 +88,7 @@ def patrol_dag() -> DAG:
     return dag
 
 
-def stop(layout: Layout, name: str) -> None:
+def stop(layout: Platform, name: str) -> None:
     runner, mailbox = _runner(layout, name), Mailbox(layout.job(name))
     if runner:
         runner.stop(name, STOP_TIMEOUT_S)
@@ -96,24 +96,24 @@ def stop(layout: Layout, name: str) -> None:
         mailbox.write_journal(mailbox.read_journal().noting(utc_now(), Condition.STOPPED, reason))
 
 
-def run_unwatched(layout: Layout, began: datetime, now: datetime) -> list[str]:
+def run_unwatched(layout: Platform, began: datetime, now: datetime) -> list[str]:
     """The jobs that run, and whose watch gave no sign for too long."""
     folders = sorted(layout.jobs.iterdir()) if layout.jobs.is_dir() else []
     quiet = [f.name for f in folders if is_unwatched(Mailbox(f).watched_at(), began, now)]
     return [name for name in quiet if _runs(layout, name)]
 
 
-def dag_id_of(layout: Layout, name: str) -> str | None:
+def dag_id_of(layout: Platform, name: str) -> str | None:
     """Of the DAG that keeps the job; None where nobody knows the job any more."""
     deployment = recall(layout, name)
     return load_kind(deployment.kind).dag_id(name) if deployment else None
 
 
-def _runs(layout: Layout, name: str) -> bool:
+def _runs(layout: Platform, name: str) -> bool:
     runner = _runner(layout, name)
     return runner is not None and runner.status(name).state == JobState.RUNNING
 
 
-def _runner(layout: Layout, name: str) -> Runner | None:
+def _runner(layout: Platform, name: str) -> Runner | None:
     deployment = recall(layout, name)
     return load_runner(deployment.runner, layout) if deployment else None

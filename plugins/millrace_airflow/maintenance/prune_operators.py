@@ -10,8 +10,8 @@ from airflow.sdk import DAG, BaseOperator, Context
 from millrace.base.duration import format_duration
 from millrace.deployments import text as docs
 from millrace.maintenance.io.airflow_history import is_ours, prune_database, prune_logs
-from millrace.settings.core.layout import Layout
-from millrace.settings.io.environment import layout_here
+from millrace.platform.core.platform import Platform
+from millrace.platform.io.environment import platform_here
 from millrace.tasks.core.schedule import nightly
 from millrace_airflow.base.host import AirflowException, AirflowSkipException, CronTriggerTimetable
 from millrace_airflow.base.plain_errors import said_plainly
@@ -26,7 +26,7 @@ class PruneOperator(BaseOperator):
     """Works on what is older than `history` of infra/local.yaml."""
 
     def execute(self, context: Context) -> dict[str, Any]:
-        layout = layout_here()
+        layout = platform_here()
         if not is_ours(layout):
             raise AirflowSkipException(_ELSEWHERE)
         before = datetime.now(UTC) - layout.history
@@ -35,7 +35,7 @@ class PruneOperator(BaseOperator):
         with said_plainly():
             return self.prune(layout, before)
 
-    def prune(self, layout: Layout, before: datetime) -> dict[str, Any]:
+    def prune(self, layout: Platform, before: datetime) -> dict[str, Any]:
         raise NotImplementedError
 
     def on_kill(self) -> None:
@@ -43,14 +43,14 @@ class PruneOperator(BaseOperator):
 
 
 class PruneDatabaseOperator(PruneOperator):
-    def prune(self, layout: Layout, before: datetime) -> dict[str, Any]:
+    def prune(self, layout: Platform, before: datetime) -> dict[str, Any]:
         rows = prune_database(layout, before, lambda line: self.log.info("%s", line))
         self.log.info("rows that went: %s (%s)", sum(rows.values()), rows or "none")
         return {"rows": sum(rows.values()), **rows}
 
 
 class PruneLogsOperator(PruneOperator):
-    def prune(self, layout: Layout, before: datetime) -> dict[str, Any]:
+    def prune(self, layout: Platform, before: datetime) -> dict[str, Any]:
         gone = prune_logs(layout, before)
         self.log.info("log files that went: %s, %s bytes", gone.files, gone.size_bytes)
         return gone.model_dump()

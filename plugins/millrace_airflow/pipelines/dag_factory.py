@@ -10,13 +10,16 @@ from millrace.deployments.text import pipeline_doc
 from millrace.ingest.core.ingest_spec import INGEST
 from millrace.ingest.io.deployment import known_pipelines
 from millrace.pipelines.core.spec import PipelineSpec
-from millrace.settings.core.layout import Layout
-from millrace.settings.io.environment import layout_here
+from millrace.platform.core.platform import Platform
+from millrace.platform.io.environment import platform_here
 from millrace_airflow.jobs.job_dag import job_dag
 
 
 def dags_of_pipelines(
-    layout: Layout, kind: str, build: Callable[[PipelineSpec], DAG | None], only: str | None = None
+    layout: Platform,
+    kind: str,
+    build: Callable[[PipelineSpec], DAG | None],
+    only: str | None = None,
 ) -> dict[str, DAG]:
     """`<kind>.<name>` for every pipeline that has one; `only` the one of that id."""
     name = only.removeprefix(f"{kind}.") if only else None
@@ -26,7 +29,7 @@ def dags_of_pipelines(
 
 def dags_here(kind: str, build: Callable[[PipelineSpec], DAG | None]) -> dict[str, DAG]:
     """What a file in dags/ makes. A task of one DAG reads that file too, and needs no other DAG."""
-    layout = layout_here()
+    layout = platform_here()
     return dags_of_pipelines(layout, kind, build, only=get_parsing_context().dag_id)
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from airflow.sdk import BaseOperator
 
-from millrace.settings.core.layout import Layout
-from millrace.settings.io.environment import layout_here
+from millrace.platform.core.platform import Platform
+from millrace.platform.io.environment import platform_here
 
 
 class PipelineOperator(BaseOperator):
@@ -16,5 +16,5 @@ class PipelineOperator(BaseOperator):
         self.pipeline = pipeline
 
     @property
-    def layout(self) -> Layout:
-        return layout_here()
+    def layout(self) -> Platform:
+        return platform_here()

@@ -9,10 +9,10 @@ from typing import Any
 
 from airflow.triggers.base import BaseEventTrigger, TriggerEvent
 
+from millrace.platform.core.platform import Platform
+from millrace.platform.io.environment import platform_here
 from millrace.quality.core.due import is_due, newest_version
 from millrace.quality.io.quality_progress import checked_at, read_checked
-from millrace.settings.core.layout import Layout
-from millrace.settings.io.environment import layout_here
 from millrace.storage.io.objects import objects_at
 from millrace_airflow.base.serialized import serialized
 
@@ -33,14 +33,14 @@ class NewRowsTrigger(BaseEventTrigger):
     async def run(self) -> AsyncIterator[TriggerEvent]:
         told_at = datetime.now(UTC)
         while True:
-            layout = layout_here()
+            layout = platform_here()
             version = await asyncio.to_thread(self._due_version, layout, told_at)
             if version is not None:
                 told_at = datetime.now(UTC)
                 yield TriggerEvent({"pipeline": self.pipeline, "version": version})
             await asyncio.sleep(self.poll_s)
 
-    def _due_version(self, layout: Layout, told_at: datetime) -> int | None:
+    def _due_version(self, layout: Platform, told_at: datetime) -> int | None:
         """The newest version, where it is time to judge it."""
         place, state = layout.table("silver", self.table), layout.quality(self.pipeline)
         version = newest_version(objects_at(place, layout.bucket).names("_delta_log"))

@@ -7,10 +7,10 @@ from airflow.sdk import Param
 from millrace.base.errors import MillraceError
 from millrace.pipelines.core.spec import PipelineSpec
 from millrace.pipelines.io.loader import load_sites
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 
 
-def site_names(layout: Layout) -> list[str]:
+def site_names(layout: Platform) -> list[str]:
     try:
         return [site.name for site in load_sites(layout)]
     except MillraceError:

@@ -6,10 +6,10 @@ from airflow.sdk import DAG, Param
 
 from millrace.base.errors import MillraceError
 from millrace.deployments import text as docs
-from millrace.provisioning.core.site_rights import SITE_USERS
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 from millrace.site_changes.core.site_request import Action
 from millrace.site_changes.io.present import read_present
+from millrace.sites.core.user_names import SITE_USERS
 from millrace_airflow.site_changes.site_operators import (
     ApproveSiteOperator,
     ChangeSiteOperator,
@@ -17,7 +17,7 @@ from millrace_airflow.site_changes.site_operators import (
 )
 
 
-def sites_dag(layout: Layout) -> DAG:
+def sites_dag(layout: Platform) -> DAG:
     with DAG(
         "sites",
         description="Adds, changes, retires a site or renews its passwords, after a person's yes",
@@ -37,7 +37,7 @@ def sites_dag(layout: Layout) -> DAG:
     return dag
 
 
-def _known_sites(layout: Layout) -> list[str]:
+def _known_sites(layout: Platform) -> list[str]:
     """Also those whose retirement was cut short."""
     try:
         present = read_present(layout)

@@ -6,8 +6,8 @@ from typing import Any
 
 from airflow.sdk import BaseOperator, Context
 
-from millrace.settings.core.layout import Layout
-from millrace.settings.io.environment import layout_here
+from millrace.platform.core.platform import Platform
+from millrace.platform.io.environment import platform_here
 from millrace.site_changes.core.site_request import Action, SiteWishError, Wish
 from millrace_airflow.base.approval import ApprovePlanOperator
 from millrace_airflow.base.host import AirflowFailException
@@ -20,8 +20,8 @@ class SiteOperator(BaseOperator):
     """Passwords stay in files: what is logged or handed on names where they are, and no more."""
 
     @property
-    def layout(self) -> Layout:
-        return layout_here()
+    def layout(self) -> Platform:
+        return platform_here()
 
     def say(self, line: str) -> None:
         self.log.info("%s", line)

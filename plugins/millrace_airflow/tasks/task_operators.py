@@ -14,8 +14,8 @@ from millrace.incidents.io.outbox import tell
 from millrace.maintenance.core.maintenance_plan import EXPIRE, TablePlan
 from millrace.maintenance.text import held_lines, plan_lines, result_lines
 from millrace.pipelines.core.spec import PipelineSpec
+from millrace.platform.io.environment import platform_here
 from millrace.quality.core.quality_task import QualityResult
-from millrace.settings.io.environment import layout_here
 from millrace.storage.io.objects import objects_at
 from millrace.tasks.io.task_pipelines import find_pipeline
 from millrace_airflow.base.host import (
@@ -32,7 +32,7 @@ class TaskOperator(PipelineOperator):
     """What the Spark job prints stands in the task's log as it comes."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**{"pool": layout_here().task_pool, **kwargs})
+        super().__init__(**{"pool": platform_here().task_pool, **kwargs})
 
     def say(self, line: str) -> None:
         self.log.info("%s", line)

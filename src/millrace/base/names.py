@@ -7,6 +7,7 @@ against what is allowed, which is ASCII, short, and never a way out of a folder.
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import Annotated, Any
 
@@ -73,3 +74,15 @@ def check_named(kind: Any, text: str, what: str, allowed: str) -> str:
 @cache
 def _adapter(kind: Any) -> TypeAdapter[str]:
     return TypeAdapter(kind)
+
+
+_TOPIC_PATTERN = re.compile(r"([a-zA-Z0-9._-]|\{site\}|\{topic\})+")
+
+
+def check_topic_pattern(text: str) -> str:
+    """What a site's topic is called at another cluster."""
+    if not _TOPIC_PATTERN.fullmatch(text):
+        raise ValueError(
+            "write {site}, {topic}, letters, digits, '.', '_' and '-', such as '{site}.{topic}'"
+        )
+    return text

@@ -15,9 +15,9 @@ from millrace.devices.core.registration_change import Change, plan_registration,
 from millrace.devices.text import entry_json, show_entries, show_entry
 from millrace.kafka.core.kafka_client import librdkafka_settings
 from millrace.pipelines.io.loader import load_sites
-from millrace.pipelines.io.named_sites import find_site
-from millrace.provisioning.core.site_rights import REGISTRAR
-from millrace.settings.io.environment import layout_here
+from millrace.platform.io.environment import platform_here
+from millrace.relay.io.named_sites import find_site
+from millrace.sites.core.user_names import REGISTRAR
 
 if TYPE_CHECKING:
     from millrace.devices.io.registrar import Decide, Registrar
@@ -220,7 +220,7 @@ def _registrar(name: str | None) -> Registrar:
     from millrace.schemas.io.avro import Schemas
     from millrace.secrets.io.passwords import read_user
 
-    layout = layout_here()
+    layout = platform_here()
     site = find_site(layout, name or _only_site())
     login = read_user(layout, site.name, REGISTRAR)
     settings = librdkafka_settings(site, layout.ca, login.username, login.password)
@@ -228,7 +228,7 @@ def _registrar(name: str | None) -> Registrar:
 
 
 def _only_site() -> str:
-    names = [site.name for site in load_sites(layout_here())]
+    names = [site.name for site in load_sites(platform_here())]
     if len(names) != 1:
         there_are = ", ".join(names) or "none; write one in dags/sites/<name>.yaml"
         raise MillraceError(f"which site? Name it with --site; sites are: {there_are}")

@@ -13,7 +13,7 @@ import typer
 
 from millrace.base.output import print_line
 from millrace.gateway.spec.core.gateway_file import GatewaySpec
-from millrace.pipelines.io.loader import load_file
+from millrace.specs.spec_files import load_file
 
 if TYPE_CHECKING:
     from millrace.gateway.service.io.gateway import Gateway

@@ -11,7 +11,7 @@ from millrace.base.errors import MillraceError
 from millrace.base.output import print_line
 from millrace.incidents.core.event import Kind, make_event
 from millrace.incidents.io.outbox import tell
-from millrace.settings.io.environment import layout_here
+from millrace.platform.io.environment import platform_here
 from millrace.tasks.io.task_pipelines import find_pipeline
 
 
@@ -25,7 +25,7 @@ def incident(
 
     Example: millrace incident temperature "A trial, no need to get up"
     """
-    layout = layout_here()
+    layout = platform_here()
     pipeline = find_pipeline(layout, name)
     if layout.events_site is None:
         raise MillraceError(

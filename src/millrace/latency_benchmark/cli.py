@@ -14,7 +14,7 @@ from rich.table import Table
 from millrace.base.errors import MillraceError
 from millrace.base.output import Json, print_json, show_progress
 from millrace.latency_benchmark.core import PUBLISHED, Lap, Race, summary
-from millrace.settings.io.environment import layout_here
+from millrace.platform.io.environment import platform_here
 
 _PORTS = 4
 
@@ -44,7 +44,7 @@ def race(
     plan = Race(messages=messages, rates=tuple(rate or PUBLISHED), runs=runs, seed=seed, size=size)
     laps: list[Lap] = []
     with tempfile.TemporaryDirectory(prefix="millrace-race-") as folder:
-        layout = race_layout(layout_here().home, Path(folder))
+        layout = race_layout(platform_here().home, Path(folder))
         for lap in run_race(plan, layout, _free_ports(), show_progress):
             laps.append(lap)
             show_progress(_line(lap, len(laps), len(plan.rates) * plan.runs))

@@ -14,7 +14,7 @@ from millrace.maintenance.core.maintenance_task import MaintainResult
 from millrace.maintenance.io.maintenance_run import maintain as run
 from millrace.maintenance.io.maintenance_run import make_plans
 from millrace.maintenance.text import held_lines, plan_lines, result_lines
-from millrace.settings.io.environment import layout_here
+from millrace.platform.io.environment import platform_here
 from millrace.tasks.io.task_pipelines import find_pipeline
 
 
@@ -41,7 +41,7 @@ def maintain(
     Days go at the pace at which days pass. Where more are old at once (a clock that is ahead, a
     shorter `keep`, a stack that was down for days), the rest is held back, and goes with --yes.
     """
-    layout = layout_here()
+    layout = platform_here()
     pipeline = find_pipeline(layout, name)
     plans = make_plans(layout, pipeline, layer, datetime.now(UTC), agreed=yes)
     if plan_only:

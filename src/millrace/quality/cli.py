@@ -12,10 +12,10 @@ from rich.text import Text
 from millrace.base.errors import MillraceError
 from millrace.base.output import Json, print_json, show_progress
 from millrace.lake.core.refine import Severity
+from millrace.platform.io.environment import platform_here
 from millrace.quality.core.quality_task import QualityResult
 from millrace.quality.core.verdict import SEVERITIES, Outcome
 from millrace.quality.io.quality_run import check_rows
-from millrace.settings.io.environment import layout_here
 from millrace.tasks.io.task_pipelines import find_pipeline
 
 FAILED = 1
@@ -39,7 +39,7 @@ def quality(
     Exit code 0 when it passes, 1 when an expectation of that severity or a worse one is not met,
     2 when it could not be done.
     """
-    layout = layout_here()
+    layout = platform_here()
     pipeline = find_pipeline(layout, name)
     versions = (from_version, to_version)
     result = check_rows(layout, pipeline, versions, _severity(fail_on), show_progress)

@@ -11,7 +11,7 @@ from millrace.base.errors import MillraceError
 from millrace.base.names import Name, TopicName, is_named
 from millrace.base.output import print_line
 from millrace.kafka.core.coordinates import Part
-from millrace.settings.io.environment import layout_here
+from millrace.platform.io.environment import platform_here
 
 _PART = re.compile(r"(?P<site>[^/]+)/(?P<topic>[^/]+)/(?P<partition>[0-9]+)(:(?P<offset>[0-9]+))?")
 
@@ -47,7 +47,7 @@ def relay(
     from millrace.gateway.simulator.io.simulator import stop_on_signals
     from millrace.relay.io.local_relay import RelayPlan, go_on_behind, provision_relay, run_relay
 
-    layout = layout_here()
+    layout = platform_here()
     if provision:
         changed = provision_relay(layout, RelayPlan.load(layout, name))
         print_line("\n".join(changed) or "nothing to change")

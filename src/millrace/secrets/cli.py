@@ -8,8 +8,8 @@ import typer
 
 from millrace.base.output import Json, print_json, print_line
 from millrace.pipelines.io.loader import load_sites
-from millrace.pipelines.io.named_sites import find_site
-from millrace.settings.io.environment import layout_here
+from millrace.platform.io.environment import platform_here
+from millrace.relay.io.named_sites import find_site
 
 if TYPE_CHECKING:
     from millrace.secrets.io.succession import Place
@@ -28,7 +28,7 @@ def list_authorities(*, as_json: Json = False) -> None:
     """Show all authorities: until when they are good, and which step of a change was done last."""
     from millrace.secrets.io.succession import Place
 
-    layout = layout_here()
+    layout = platform_here()
     places = [Place(layout), *(Place(layout, site.name) for site in load_sites(layout))]
     rows = [
         {
@@ -84,7 +84,7 @@ def end(*, site: Site = None) -> None:
 def _place(site: str | None) -> Place:
     from millrace.secrets.io.succession import Place
 
-    layout = layout_here()
+    layout = platform_here()
     return Place(layout, find_site(layout, site).name if site else None)
 
 
@@ -96,9 +96,10 @@ def _hand_over(place: Place, then: str) -> None:
     """Gateways of this machine get it now; the rest is a person's work, and is printed."""
     from millrace.gateway.bundle.io.local_gateway import hand_over
 
-    sites = [one for one in load_sites(place.layout) if place.site in (None, one.name)]
+    layout = platform_here()
+    sites = [one for one in load_sites(layout) if place.site in (None, one.name)]
     for site in sites:
-        hand_over(place.layout, site)
+        hand_over(layout, site)
     print_line(f"{place.file} is written")
     chapter = "A new authority of a site's devices" if place.site else "A new root"
     print_line(f"next: docs/security.md, '{chapter}'; {then}")

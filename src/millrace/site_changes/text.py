@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from millrace.provisioning.core.site_rights import (
-    APP,
-    GATEWAY,
-    INGEST,
-    REGISTRAR,
-    RELAY,
-    SIMULATOR,
-    Change,
-)
+from millrace.provisioning.core.site_rights import Change
 from millrace.provisioning.core.site_users import UserChange
 from millrace.site_changes.core.site_change import SiteChange
 from millrace.site_changes.core.site_request import Action
 from millrace.sites.core.spec import SiteSpec
+from millrace.sites.core.user_names import APP, GATEWAY, INGEST, REGISTRAR, RELAY, SIMULATOR
 
 # Who has to hear of a new password, and how.
 _AFTER_ROTATION = {

@@ -16,7 +16,7 @@ from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
 from airflow.sdk.execution_time.xcom import XCom
 
 from millrace.deployments.io.keeper import utc_now
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 from millrace_airflow.base import host
 from millrace_airflow.base.cancelled_task import was_ended, was_taken_away
 from millrace_airflow.base.host import AirflowFailException, TaskDeferred
@@ -66,7 +66,7 @@ def test_a_link_that_a_browser_may_not_follow_is_not_shown() -> None:
     assert links == (["Result page"] if host.HAS_PAGES else [])
 
 
-def test_there_is_no_dag_for_events_that_airflow_cannot_hear(layout: Layout) -> None:
+def test_there_is_no_dag_for_events_that_airflow_cannot_hear(layout: Platform) -> None:
     layout.local_settings.parent.mkdir()
     layout.local_settings.write_text("events_site: plant-a\n")
     found = DagBag(dag_folder=REPOSITORY / "dags" / "incident.py", safe_mode=True)

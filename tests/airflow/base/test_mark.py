@@ -19,7 +19,7 @@ from millrace.ingest.io.deployment import read_deployment
 from millrace.jobs.core.condition import Condition
 from millrace.jobs.io.deployments import remember
 from millrace.jobs.io.mailbox import Mailbox
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 from millrace_airflow.jobs.job_trigger import JobTrigger
 from tests.airflow.bag import DagBag
 from tests.airflow.conftest import PIPELINE, REPOSITORY
@@ -49,7 +49,7 @@ def wait_until(holds: Callable[[], bool], log: Path, timeout_s: float = 60) -> N
         time.sleep(0.1)
 
 
-def supervise_waits(layout: Layout, name: str) -> None:
+def supervise_waits(layout: Platform, name: str) -> None:
     """As after `execute`: deferred, its trigger still nobody's."""
     from airflow.models.trigger import Trigger
 
@@ -76,12 +76,12 @@ def supervise_of(name: str) -> Iterator[Any]:
         yield session.query(TaskInstance).filter_by(**named).one()
 
 
-def conditions(layout: Layout, name: str) -> set[Condition]:
+def conditions(layout: Platform, name: str) -> set[Condition]:
     return {note.condition for note in Mailbox(layout.job(name)).read_journal().notes}
 
 
 def test_a_mark_stops_the_job_and_a_triggerer_that_ends_stops_none(
-    layout: Layout, tmp_path: Path
+    layout: Platform, tmp_path: Path
 ) -> None:
     log = tmp_path / "triggerer.log"
     for name in ("marked", "unmarked"):

@@ -17,8 +17,8 @@ import pytest
 
 from millrace.cloud.io.environment_run import Infrastructure
 from millrace.cloud.io.terraform_run import TerraformRun
+from millrace.platform.core.platform import Platform
 from millrace.processes.io.process_table import STACK_VARIABLE
-from millrace.settings.core.layout import Layout
 from millrace_airflow.base.host import (
     AirflowFailException,
     AirflowSkipException,
@@ -65,7 +65,7 @@ TELLS = "  # aws_kms_key.a will be created\n\nPlan: 1 to add, 0 to change, 0 to 
 class Stand:
     """An environment `dev`, and a `terraform` that does in it as it is told."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Platform) -> None:
         self.layout = layout
         self.folder = layout.environments / "dev"
         self.folder.mkdir(parents=True)
@@ -92,7 +92,7 @@ class Stand:
 
 
 @pytest.fixture
-def stand(layout: Layout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stand]:
+def stand(layout: Platform, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stand]:
     program = tmp_path / "bin" / "terraform"
     program.parent.mkdir()
     program.write_text(PROGRAM)
@@ -181,7 +181,7 @@ def test_no_field_is_hidden_and_each_explains_itself(stand: Stand) -> None:
         assert "section" not in param.schema
 
 
-def test_without_environments_the_dag_is_there_and_its_plan_says_why(layout: Layout) -> None:
+def test_without_environments_the_dag_is_there_and_its_plan_says_why(layout: Platform) -> None:
     assert dag().params.get_param("environment").resolve() is None
     with pytest.raises(AirflowFailException, match="terraform/environments has no folder"):
         PlanInfrastructureOperator(task_id="plan").execute(context(environment=None))

@@ -12,7 +12,7 @@ from airflow.api_fastapi.app import create_app
 from fastapi.testclient import TestClient
 from httpx import Response
 
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 from tests.airflow.bag import DagBag, tell_database
 from tests.airflow.conftest import REPOSITORY
 from tests.airflow.fleet.test_fleet import signed_in
@@ -53,7 +53,7 @@ def server(database: None) -> TestClient:
 
 
 @pytest.fixture
-def run(server: TestClient, layout: Layout) -> Iterator[str]:
+def run(server: TestClient, layout: Platform) -> Iterator[str]:
     """A run of the pipeline's DAG, whose shift may be ended."""
     for file in ("pipelines.py", "replay.py"):
         tell_database(DagBag(dag_folder=REPOSITORY / "dags" / file))

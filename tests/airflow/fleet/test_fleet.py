@@ -14,10 +14,10 @@ from deltalake import QueryBuilder, write_deltalake
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
+from millrace.fleet.io.incident_scene import look
 from millrace.incidents.core.event import Kind, make_event
 from millrace.incidents.core.incident import gather
 from millrace.incidents.io.incident_folders import Incidents
-from millrace.incidents.io.incident_scene import look
 from millrace.ingest.core.ingest_beat import IngestBeat, SiteBeat
 from millrace.ingest.io import deployment
 from millrace.jobs.core.condition import Condition
@@ -25,12 +25,12 @@ from millrace.jobs.core.heartbeat import PartitionLag, Phase
 from millrace.jobs.core.journal import Journal
 from millrace.jobs.io.deployments import remember
 from millrace.jobs.io.mailbox import Mailbox
+from millrace.platform.core.platform import Platform
 from millrace.relay.core.beat import RelayBeat, SourceBeat
 from millrace.relay.io.beat_files import write_relay_beat
 from millrace.secrets.core.certificates import Role
 from millrace.secrets.io.passwords import ensure_user
 from millrace.secrets.io.pki import ensure_certificate
-from millrace.settings.core.layout import Layout
 from millrace_airflow.fleet import fleet_api
 from tests.airflow.conftest import PIPELINE
 from tests.airflow.fakes import InMemoryRunner
@@ -38,7 +38,7 @@ from tests.counting import CountBeat, CounterDeployment, CounterFile
 
 
 @pytest.fixture
-def client(database: None, layout: Layout) -> Iterator[TestClient]:
+def client(database: None, layout: Platform) -> Iterator[TestClient]:
     create_auth_manager().init()
     fleet_api._sight.cache_clear()  # noqa: SLF001 - each test has a checkout of its own
     write_down(layout, "temperature")
@@ -46,7 +46,7 @@ def client(database: None, layout: Layout) -> Iterator[TestClient]:
     fleet_api._sight.cache_clear()  # noqa: SLF001
 
 
-def write_down(layout: Layout, name: str) -> None:
+def write_down(layout: Platform, name: str) -> None:
     now = datetime.now(UTC)
     part = PartitionLag(
         topic="t", partition=0, position=90, end=100, oldest_waiting=now, newest_at=now
@@ -105,7 +105,7 @@ HOSTILE = ["a" * 300, "20260101T000000.000-" + "a" * 300, "%2e%2e%2fx", "..%5cx"
     "path", ["/api/sites/{}", "/api/incidents/{}", "/api/pipelines/{}", "/api/pipelines/{}/log"]
 )
 def test_a_hostile_name_in_an_address_is_not_found(
-    client: TestClient, layout: Layout, path: str, name: str
+    client: TestClient, layout: Platform, path: str, name: str
 ) -> None:
     everywhere = PIPELINE.replace("[plant-a]", "all").replace("temperature", "everywhere")
     (layout.pipelines / "everywhere.yaml").write_text(everywhere)
@@ -147,7 +147,7 @@ def test_a_pipeline_that_is_not_there_is_named(client: TestClient) -> None:
 
 
 def test_a_sites_page_tells_of_its_connection_users_and_certificates(
-    client: TestClient, layout: Layout
+    client: TestClient, layout: Platform
 ) -> None:
     ensure_certificate(layout, layout.certificate("plant-a", "admin"), "plant-a-admin", Role.CLIENT)
     broker = layout.broker_certificate("plant-a")
@@ -167,7 +167,9 @@ def test_a_site_that_no_pipeline_reads_is_not_there(client: TestClient, name: st
     assert client.get(f"/api/sites/{name}", headers=signed_in("ADMIN")).status_code == 404
 
 
-def test_refused_messages_are_shown_with_their_reasons(client: TestClient, layout: Layout) -> None:
+def test_refused_messages_are_shown_with_their_reasons(
+    client: TestClient, layout: Platform
+) -> None:
     path, viewer = "/api/pipelines/temperature/refused", signed_in("VIEWER")
     assert client.get(path, headers=viewer).json() == []
     rows = QueryBuilder().execute(
@@ -190,7 +192,7 @@ def test_the_end_of_a_jobs_log_is_shown_without_secrets(
     assert answer.text == "line 1\npassword=***"
 
 
-def test_the_result_page_may_run_nothing(client: TestClient, layout: Layout) -> None:
+def test_the_result_page_may_run_nothing(client: TestClient, layout: Platform) -> None:
     latest = layout.quality("temperature") / "latest"
     latest.mkdir(parents=True)
     (latest / "page.html").write_text("<script>alert(1)</script>")
@@ -199,7 +201,7 @@ def test_the_result_page_may_run_nothing(client: TestClient, layout: Layout) -> 
 
 
 def test_files_that_did_not_change_are_not_read_again(
-    client: TestClient, layout: Layout, monkeypatch: pytest.MonkeyPatch
+    client: TestClient, layout: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What it takes with 200 pipelines: benchmarks/fleet_page.py."""
     admin = signed_in("ADMIN")
@@ -214,7 +216,7 @@ def test_files_that_did_not_change_are_not_read_again(
 
 
 def test_relays_that_ran_are_listed_with_what_halts_them(
-    client: TestClient, layout: Layout
+    client: TestClient, layout: Platform
 ) -> None:
     viewer = signed_in("VIEWER")
     layout.relays.mkdir(parents=True, exist_ok=True)
@@ -233,7 +235,7 @@ def test_relays_that_ran_are_listed_with_what_halts_them(
 
 
 @pytest.fixture
-def counter(client: TestClient, layout: Layout) -> None:
+def counter(client: TestClient, layout: Platform) -> None:
     """A job of another kind, which counts, beside the pipeline."""
     remember(layout, CounterDeployment(file=CounterFile(name="c", step=1, runner="memory")))
     now = datetime.now(UTC)
@@ -272,7 +274,7 @@ def test_a_viewer_of_jobs_gets_no_buttons(client: TestClient) -> None:
 
 @pytest.mark.usefixtures("counter")
 def test_incidents_of_a_job_of_another_kind_lead_to_its_page(
-    client: TestClient, layout: Layout
+    client: TestClient, layout: Platform
 ) -> None:
     for name in ("temperature", "c"):
         write_incident(layout, name)
@@ -286,7 +288,7 @@ def test_incidents_of_a_job_of_another_kind_lead_to_its_page(
     assert any("OutOfMemoryError" in line for line in scene.log)
 
 
-def write_incident(layout: Layout, name: str, hour: int = 0) -> None:
+def write_incident(layout: Platform, name: str, hour: int = 0) -> None:
     at = datetime(2026, 1, 1, hour, tzinfo=UTC)
     event = make_event(Kind.GAP_FOUND, name, at, "5 are missing", site="plant-a")
     (incident,) = gather((), [event], run="its-run")
@@ -296,7 +298,7 @@ def write_incident(layout: Layout, name: str, hour: int = 0) -> None:
 
 
 def test_the_newest_incidents_are_listed_to_who_may_see_their_pipelines(
-    client: TestClient, layout: Layout
+    client: TestClient, layout: Platform
 ) -> None:
     viewer = signed_in("VIEWER")
     assert client.get("/api/incidents", headers=viewer).json() == []
@@ -312,7 +314,7 @@ def test_the_newest_incidents_are_listed_to_who_may_see_their_pipelines(
 
 
 def test_an_incident_is_shown_to_who_may_see_its_pipeline(
-    client: TestClient, layout: Layout
+    client: TestClient, layout: Platform
 ) -> None:
     for name in ("temperature", "hidden"):
         write_incident(layout, name)

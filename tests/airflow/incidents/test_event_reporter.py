@@ -15,14 +15,14 @@ from millrace.ingest.io.deployment import read_deployment
 from millrace.jobs.core.heartbeat import PartitionLag, Phase
 from millrace.jobs.io.deployments import remember
 from millrace.jobs.io.mailbox import Mailbox
-from millrace.settings.core.layout import Layout
-from millrace.settings.io.environment import Settings
+from millrace.platform.core.platform import Platform
+from millrace.platform.io.environment import Settings
 from tests.airflow.fakes import InMemoryRunner
 from tests.airflow.jobs.test_ensure import edit, use_up_the_budget
 
 
 @pytest.fixture(autouse=True)
-def events_site(layout: Layout) -> None:
+def events_site(layout: Platform) -> None:
     layout.local_settings.parent.mkdir()
     layout.local_settings.write_text("events_site: plant-a\n")
 
@@ -38,7 +38,7 @@ class Clock:
         self.now += timedelta(**span)
 
 
-def watch(layout: Layout, clock: Clock) -> Watch:
+def watch(layout: Platform, clock: Clock) -> Watch:
     deployment = read_deployment(layout, "temperature")
     remember(layout, deployment)
     ends_at = clock.now + timedelta(hours=12)
@@ -46,17 +46,17 @@ def watch(layout: Layout, clock: Clock) -> Watch:
     return Watch("ingest", "temperature", deployment.digest, ends_at, settled, clock)
 
 
-def told(layout: Layout) -> list[Event]:
+def told(layout: Platform) -> list[Event]:
     outbox = Outbox(layout.outbox)
     events = (read_event(outbox.read(one) or "") for one in outbox.ids())
     return [event for event in events if event]
 
 
-def kinds(layout: Layout) -> list[Kind]:
+def kinds(layout: Platform) -> list[Kind]:
     return [event.kind for event in told(layout)]
 
 
-def test_a_crash_loop_is_told_once_however_often_it_is_looked_at(layout: Layout) -> None:
+def test_a_crash_loop_is_told_once_however_often_it_is_looked_at(layout: Platform) -> None:
     clock = Clock()
     eyes = watch(layout, clock)
     eyes.look()
@@ -67,7 +67,7 @@ def test_a_crash_loop_is_told_once_however_often_it_is_looked_at(layout: Layout)
     assert kinds(layout) == [Kind.CRASH_LOOPING]
 
 
-def test_a_job_that_is_given_up_is_told_once_by_whoever_waits_for_it(layout: Layout) -> None:
+def test_a_job_that_is_given_up_is_told_once_by_whoever_waits_for_it(layout: Platform) -> None:
     use_up_the_budget(layout)
     clock = Clock()
     ended = watch(layout, clock).look()
@@ -108,7 +108,7 @@ def beat(at: datetime, *, reachable: bool = True, halted: str = "") -> IngestBea
     ids=["its broker is away", "it has nothing to say"],
 )
 def test_a_site_is_told_once_when_its_broker_stays_away(
-    layout: Layout, reachable: bool, events: list[Kind]
+    layout: Platform, reachable: bool, events: list[Kind]
 ) -> None:
     clock = Clock()
     eyes = watch(layout, clock)
@@ -120,7 +120,7 @@ def test_a_site_is_told_once_when_its_broker_stays_away(
     assert kinds(layout) == events
 
 
-def test_a_halted_site_is_told_once_until_it_went_on(layout: Layout) -> None:
+def test_a_halted_site_is_told_once_until_it_went_on(layout: Platform) -> None:
     clock = Clock()
     eyes = watch(layout, clock)
     eyes.look()
@@ -132,14 +132,14 @@ def test_a_halted_site_is_told_once_until_it_went_on(layout: Layout) -> None:
 
 
 def test_a_silent_site_is_told_where_the_pipeline_says_how_often_messages_come(
-    layout: Layout,
+    layout: Platform,
 ) -> None:
     edit(layout, "restarts_per_hour: 2", "restarts_per_hour: 2, silent_after: 2 minutes")
     test_a_site_is_told_once_when_its_broker_stays_away(layout, True, [Kind.SITE_SILENT])
 
 
 def test_an_outbox_that_cannot_be_written_harms_no_look(
-    layout: Layout, caplog: pytest.LogCaptureFixture
+    layout: Platform, caplog: pytest.LogCaptureFixture
 ) -> None:
     layout.var.mkdir(exist_ok=True)
     layout.outbox.write_text("a file where a folder should be")

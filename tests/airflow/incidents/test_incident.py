@@ -25,8 +25,8 @@ from airflow.sdk.exceptions import (
 from millrace.base.ranges import Range
 from millrace.incidents.core.event import Event, Gap, Kind, make_event
 from millrace.incidents.io.incident_folders import Incidents
-from millrace.provisioning.core.site_rights import EVENTS
-from millrace.settings.core.layout import Layout
+from millrace.kafka.core.platform_topics import EVENTS
+from millrace.platform.core.platform import Platform
 from millrace_airflow.incidents.event_triggers import EventsTrigger, OutboxTrigger, as_payload
 from millrace_airflow.incidents.incident_operators import (
     GatherOperator,
@@ -44,7 +44,7 @@ GAP = Gap(site="plant-a", topic="temperature-data", partition=0, span=Range(firs
 
 
 @pytest.fixture(autouse=True)
-def events_site(layout: Layout) -> None:
+def events_site(layout: Platform) -> None:
     layout.local_settings.parent.mkdir()
     layout.local_settings.write_text("events_site: plant-a\n")
 
@@ -89,7 +89,7 @@ def bag() -> DagBag:
     return found
 
 
-def test_the_page_comes_first_and_the_message_keeps_no_offer_waiting(layout: Layout) -> None:
+def test_the_page_comes_first_and_the_message_keeps_no_offer_waiting(layout: Platform) -> None:
     dag = bag().dags["incident"]
     assert {task.task_id: task.downstream_task_ids for task in dag.tasks} == {
         "gather": {"page", "notify", "offer"},
@@ -100,7 +100,7 @@ def test_the_page_comes_first_and_the_message_keeps_no_offer_waiting(layout: Lay
     }
 
 
-def test_it_runs_by_events_and_an_offer_that_waits_holds_up_no_other_run(layout: Layout) -> None:
+def test_it_runs_by_events_and_an_offer_that_waits_holds_up_no_other_run(layout: Platform) -> None:
     dag = bag().dags["incident"]
     (asset,) = dag.timetable.asset_condition.objects
     kinds = {type(watcher.trigger) for watcher in asset.watchers}
@@ -111,7 +111,7 @@ def test_it_runs_by_events_and_an_offer_that_waits_holds_up_no_other_run(layout:
     assert dag.is_paused_upon_creation is False
 
 
-def test_where_no_site_carries_events_there_is_no_dag(layout: Layout) -> None:
+def test_where_no_site_carries_events_there_is_no_dag(layout: Platform) -> None:
     layout.local_settings.write_text("airflow_port: 8080\n")
     assert bag().dags == {}
 
@@ -166,7 +166,7 @@ def test_what_a_try_before_did_not_bring_to_its_page_is_taken_up_again() -> None
     assert gathered(event(0)) == gathered(event(0)) != []
 
 
-def test_a_page_holds_what_is_known_and_its_button_leads_there(layout: Layout) -> None:
+def test_a_page_holds_what_is_known_and_its_button_leads_there(layout: Platform) -> None:
     (told,) = gathered(event(0))
     page = PageOperator(task_id="page", incident=told)
     url = page.execute({})
@@ -191,7 +191,7 @@ class Hook(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def hook(layout: Layout) -> Iterator[Any]:
+def hook(layout: Platform) -> Iterator[Any]:
     server: Any = HTTPServer(("127.0.0.1", 0), Hook)
     server.got, server.answers = [], [200]
     threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
@@ -201,7 +201,7 @@ def hook(layout: Layout) -> Iterator[Any]:
     server.server_close()
 
 
-def name_webhook(layout: Layout, address: str, mode: int = 0o600) -> None:
+def name_webhook(layout: Platform, address: str, mode: int = 0o600) -> None:
     file = layout.home / "webhook.txt"
     file.write_text(address + "\n")
     file.chmod(mode)
@@ -252,7 +252,7 @@ def test_a_messenger_that_refuses_is_tried_again_only_where_that_may_help(
     ids=["others may read it", "plain text", "no address", "nobody there"],
 )
 def test_an_address_that_cannot_be_used_is_not_told_either(
-    layout: Layout, address: str, mode: int, problem: str
+    layout: Platform, address: str, mode: int, problem: str
 ) -> None:
     name_webhook(layout, address, mode)
     with pytest.raises(AirflowException, match=problem) as caught:
@@ -265,7 +265,7 @@ def test_without_a_webhook_nobody_is_told_and_that_is_said() -> None:
         notify(paged(event(0)))
 
 
-def offer(layout: Layout, told: dict[str, Any]) -> OfferReplayOperator:
+def offer(layout: Platform, told: dict[str, Any]) -> OfferReplayOperator:
     from millrace.ingest.io.deployment import known_pipelines
 
     form = replay_form(known_pipelines(layout), site_names(layout))
@@ -273,7 +273,7 @@ def offer(layout: Layout, told: dict[str, Any]) -> OfferReplayOperator:
 
 
 def test_an_offer_is_the_replays_form_filled_in(
-    layout: Layout, monkeypatch: pytest.MonkeyPatch
+    layout: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Airflow's server is told of the question; here it is the list `asked`."""
     asked: list[dict[str, Any]] = []
@@ -301,13 +301,13 @@ def test_an_offer_is_the_replays_form_filled_in(
     assert form.keys() == dict(dag.params).keys()
 
 
-def test_an_offer_ends_by_itself_with_nothing_done(layout: Layout) -> None:
+def test_an_offer_ends_by_itself_with_nothing_done(layout: Platform) -> None:
     asked = offer(layout, paged(event(0, Kind.GAP_FOUND, GAP)))
     assert (asked.defaults, asked.response_timeout) == (["Leave it"], timedelta(days=1))
 
 
 @pytest.mark.parametrize("kind", [Kind.QUALITY_FAILED, Kind.GAP_FOUND])
-def test_where_a_replay_would_bring_nothing_nobody_is_asked(layout: Layout, kind: Kind) -> None:
+def test_where_a_replay_would_bring_nothing_nobody_is_asked(layout: Platform, kind: Kind) -> None:
     with pytest.raises(AirflowSkipException, match="nothing"):
         offer(layout, paged(event(0, kind))).execute({})
 

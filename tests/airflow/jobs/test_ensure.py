@@ -12,38 +12,38 @@ from millrace.deployments.io.keeper import BudgetUsedUpError, Keeper, utc_now
 from millrace.ingest.io.deployment import read_deployment
 from millrace.jobs.core.spec import JobState
 from millrace.jobs.io.mailbox import Mailbox
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 from tests.airflow.fakes import InMemoryRunner
 
 
-def keeper(layout: Layout, later_s: float = 0) -> Keeper:
+def keeper(layout: Platform, later_s: float = 0) -> Keeper:
     def clock() -> datetime:
         return utc_now() + timedelta(seconds=later_s)
 
     return Keeper(read_deployment(layout, "temperature"), layout, clock)
 
 
-def use_up_the_budget(layout: Layout) -> None:
+def use_up_the_budget(layout: Platform) -> None:
     """A start and two restarts, with the pauses between them; it is dead at the end."""
     for number in range(3):
         keeper(layout, later_s=60 * number).ensure()
         InMemoryRunner.die("temperature", exit_code=1)
 
 
-def edit(layout: Layout, old: str, new: str) -> None:
+def edit(layout: Platform, old: str, new: str) -> None:
     file = layout.pipelines / "temperature.yaml"
     assert old in file.read_text()
     file.write_text(file.read_text().replace(old, new))
 
 
-def test_two_ensures_are_one_start(layout: Layout) -> None:
+def test_two_ensures_are_one_start(layout: Platform) -> None:
     first, second = keeper(layout).ensure(), keeper(layout).ensure()
     assert InMemoryRunner.calls == ["start"]
     assert (first.verb, second.verb) == ("started", "adopted")
     assert len(Mailbox(layout.job("temperature")).read_starts()) == 1
 
 
-def test_changed_files_stop_the_job_before_they_start_it_anew(layout: Layout) -> None:
+def test_changed_files_stop_the_job_before_they_start_it_anew(layout: Platform) -> None:
     keeper(layout).ensure()
     edit(layout, "temperature-data", "other-data")
     outcome = keeper(layout).ensure()
@@ -51,7 +51,7 @@ def test_changed_files_stop_the_job_before_they_start_it_anew(layout: Layout) ->
     assert (outcome.verb, outcome.status.generation) == ("replaced", 2)
 
 
-def test_a_replaced_job_is_no_failure(layout: Layout) -> None:
+def test_a_replaced_job_is_no_failure(layout: Platform) -> None:
     keeper(layout).ensure()
     edit(layout, "temperature-data", "other-data")
     keeper(layout).ensure()
@@ -59,7 +59,7 @@ def test_a_replaced_job_is_no_failure(layout: Layout) -> None:
 
 
 def test_a_dead_job_is_started_and_its_end_is_told(
-    layout: Layout, caplog: pytest.LogCaptureFixture
+    layout: Platform, caplog: pytest.LogCaptureFixture
 ) -> None:
     keeper(layout).ensure()
     InMemoryRunner.die("temperature", exit_code=137)
@@ -69,14 +69,14 @@ def test_a_dead_job_is_started_and_its_end_is_told(
     assert any("OutOfMemoryError" in line for line in told)
 
 
-def test_the_budget_ends_restarts(layout: Layout) -> None:
+def test_the_budget_ends_restarts(layout: Platform) -> None:
     use_up_the_budget(layout)
     with pytest.raises(BudgetUsedUpError, match=r"exit 1[\s\S]*OutOfMemoryError"):
         keeper(layout).ensure()
     assert InMemoryRunner.calls == ["start"] * 3
 
 
-def test_a_job_that_dies_at_once_again_waits_for_its_turn(layout: Layout) -> None:
+def test_a_job_that_dies_at_once_again_waits_for_its_turn(layout: Platform) -> None:
     for _ in range(3):
         outcome = keeper(layout).ensure()
         InMemoryRunner.die("temperature", exit_code=1)
@@ -84,7 +84,7 @@ def test_a_job_that_dies_at_once_again_waits_for_its_turn(layout: Layout) -> Non
     assert keeper(layout, later_s=60).ensure().verb == "started"
 
 
-def test_a_runner_that_is_not_installed_is_named_with_those_that_are(layout: Layout) -> None:
+def test_a_runner_that_is_not_installed_is_named_with_those_that_are(layout: Platform) -> None:
     edit(layout, "runner: memory", "runner: mainframe")
     with pytest.raises(MillraceError, match=r"'mainframe'.*memory"):
         keeper(layout)

@@ -12,7 +12,7 @@ import pytest
 from airflow.models.log import Log
 from airflow.utils.session import create_session
 
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 from millrace_airflow.base.host import AirflowFailException, AirflowSkipException
 from millrace_airflow.maintenance import prune_operators
 from millrace_airflow.maintenance.prune_operators import PruneDatabaseOperator, PruneLogsOperator
@@ -23,7 +23,7 @@ NOW = datetime.now(UTC)
 
 
 @pytest.fixture
-def ours(layout: Layout) -> Layout:
+def ours(layout: Platform) -> Platform:
     layout.airflow.mkdir(parents=True)
     (layout.airflow / "airflow.cfg").touch()
     return layout
@@ -36,7 +36,7 @@ def moments(event: str) -> list[datetime]:
 
 @pytest.mark.usefixtures("database")
 def test_rows_that_are_older_than_the_history_go_and_are_counted(
-    ours: Layout, monkeypatch: pytest.MonkeyPatch
+    ours: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A task is kept from the database, which only Airflow's own file names then."""
     place = os.environ["AIRFLOW__DATABASE__SQL_ALCHEMY_CONN"]
@@ -57,7 +57,7 @@ def test_rows_that_are_older_than_the_history_go_and_are_counted(
     assert len(moments("of this test")) == 2
 
 
-def test_log_files_that_are_older_than_the_history_go_with_their_folders(ours: Layout) -> None:
+def test_log_files_that_are_older_than_the_history_go_with_their_folders(ours: Platform) -> None:
     logs = ours.airflow / "logs"
     old, new = logs / "dag_id=a/run_id=1/attempt=1.log", logs / "dag_id=a/run_id=2/attempt=1.log"
     for file, days in ((old, 91), (new, 89)):
@@ -75,7 +75,7 @@ def test_log_files_that_are_older_than_the_history_go_with_their_folders(ours: L
 
 
 def test_what_airflow_left_as_it_was_fails_the_task(
-    ours: Layout, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ours: Platform, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     nowhere = f"sqlite:///{tmp_path}/nowhere/airflow.db"
     monkeypatch.setenv("AIRFLOW__DATABASE__SQL_ALCHEMY_CONN", nowhere)
@@ -83,16 +83,16 @@ def test_what_airflow_left_as_it_was_fails_the_task(
         PruneDatabaseOperator(task_id="database").execute({})
 
 
-def test_an_airflow_that_others_set_up_is_left_alone(layout: Layout) -> None:
+def test_an_airflow_that_others_set_up_is_left_alone(layout: Platform) -> None:
     for operator in (PruneDatabaseOperator, PruneLogsOperator):
         with pytest.raises(AirflowSkipException, match="did not set up"):
             operator(task_id="t").execute({})
 
 
-def test_the_history_is_the_platforms(ours: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_history_is_the_platforms(ours: Platform, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[datetime] = []
     week = replace(ours, history=timedelta(days=7))
-    monkeypatch.setattr(prune_operators, "layout_here", lambda: week)
+    monkeypatch.setattr(prune_operators, "platform_here", lambda: week)
     monkeypatch.setattr(
         prune_operators, "prune_database", lambda _l, before, _p: asked.append(before) or {}
     )
@@ -100,7 +100,7 @@ def test_the_history_is_the_platforms(ours: Layout, monkeypatch: pytest.MonkeyPa
     assert timedelta(0) <= (datetime.now(UTC) - timedelta(days=7)) - asked[0] < timedelta(minutes=1)
 
 
-def test_it_runs_each_night(layout: Layout) -> None:
+def test_it_runs_each_night(layout: Platform) -> None:
     dag = DagBag(dag_folder=REPOSITORY / "dags" / "prune.py").dags["prune"]
     assert sorted(task.task_id for task in dag.tasks) == ["database", "logs"]
     assert dag.max_active_runs == 1

@@ -17,14 +17,14 @@ from millrace.deployments.io.watch import CHANGED, Watch
 from millrace.ingest.io.deployment import read_deployment
 from millrace.jobs.io.deployments import remember
 from millrace.pipelines.io.deployed_files import deployed_files
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 from tests.airflow.conftest import REFINED, REPOSITORY
 
 NEW_SCHEMA = '{"type": "record", "name": "Reading", "fields": [{"name": "v", "type": "int"}]}'
 
 
 @pytest.fixture
-def refined(layout: Layout) -> Layout:
+def refined(layout: Platform) -> Platform:
     """A pipeline with a file of every kind."""
     for folder in (layout.schemas, layout.expectations):
         shutil.copytree(REPOSITORY / folder.name, folder)
@@ -34,7 +34,7 @@ def refined(layout: Layout) -> Layout:
 
 
 @pytest.fixture
-def watch(refined: Layout) -> Watch:
+def watch(refined: Platform) -> Watch:
     deployment = read_deployment(refined, "temperature")
     remember(refined, deployment)
     watch = Watch(
@@ -49,7 +49,7 @@ def replace_text(file: Path, old: str, new: str) -> None:
     file.write_text(file.read_text().replace(old, new))
 
 
-CHANGES: dict[str, Callable[[Layout], None]] = {
+CHANGES: dict[str, Callable[[Platform], None]] = {
     "pipeline": lambda at: replace_text(
         at.pipelines / "temperature.yaml", "event_time: measured_at\n", ""
     ),
@@ -66,25 +66,25 @@ CHANGES: dict[str, Callable[[Layout], None]] = {
 
 @pytest.mark.parametrize("kind", CHANGES)
 def test_a_changed_file_of_any_kind_is_deployed_at_once(
-    kind: str, refined: Layout, watch: Watch
+    kind: str, refined: Platform, watch: Watch
 ) -> None:
     CHANGES[kind](refined)
     assert watch.look() == CHANGED
 
 
-def test_a_broken_suite_takes_nothing_away(refined: Layout, watch: Watch) -> None:
+def test_a_broken_suite_takes_nothing_away(refined: Platform, watch: Watch) -> None:
     replace_text(refined.expectations / "silver_temperature.json", '"expectations"', '"expected"')
     assert watch.look() is None
 
 
-def test_a_file_of_another_pipeline_changes_nothing(refined: Layout, watch: Watch) -> None:
+def test_a_file_of_another_pipeline_changes_nothing(refined: Platform, watch: Watch) -> None:
     suite = (refined.expectations / "silver_temperature.json").read_text()
     other = suite.replace("silver_temperature", "silver_other")
     (refined.expectations / "silver_other.json").write_text(other)
     assert watch.look() is None
 
 
-def test_every_file_that_a_deployment_reads_is_watched(refined: Layout) -> None:
+def test_every_file_that_a_deployment_reads_is_watched(refined: Platform) -> None:
     with files_opened_below(refined.home) as opened:
         read_deployment(refined, "temperature")
     assert {file.suffix for file in opened} == {".yaml", ".json", ".avsc"}

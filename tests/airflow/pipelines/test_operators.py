@@ -11,8 +11,8 @@ import pytest
 from millrace.base.errors import MillraceError
 from millrace.ingest.io.deployment import read_deployment
 from millrace.jobs.io.deployments import remember
-from millrace.settings.core.layout import Layout
-from millrace.settings.io.environment import layout_here
+from millrace.platform.core.platform import Platform
+from millrace.platform.io.environment import platform_here
 from millrace_airflow.base.host import AirflowFailException, TaskDeferred
 from millrace_airflow.jobs.job_operators import (
     DeployOperator,
@@ -41,7 +41,7 @@ def resume(operator: JobOperator, deferred: TaskDeferred, event: dict[str, str])
 
 
 @pytest.fixture(autouse=True)
-def provisioned(layout: Layout) -> None:
+def provisioned(layout: Platform) -> None:
     remember(layout, read_deployment(layout, "temperature"))
 
 
@@ -53,19 +53,19 @@ kubernetes: {namespace: m, image: i, service_account: s, secret: l}
 
 @pytest.mark.parametrize(("runner", "poll_s"), [("memory", 2.0), ("kubernetes", 10.0)])
 def test_a_service_elsewhere_is_asked_less_often(
-    layout: Layout, runner: str, poll_s: float
+    layout: Platform, runner: str, poll_s: float
 ) -> None:
     layout.local_settings.parent.mkdir()
     layout.local_settings.write_text(REMOTE)
     edit(layout, "runner: memory", f"runner: {runner}")
-    here = layout_here()
+    here = platform_here()
     remember(here, read_deployment(here, "temperature"))
     with pytest.raises(TaskDeferred) as deferred:
         supervise().execute(CONTEXT)
     assert deferred.value.trigger.poll_s == poll_s
 
 
-def test_deploy_says_what_it_did(layout: Layout) -> None:
+def test_deploy_says_what_it_did(layout: Platform) -> None:
     assert deploy().execute(CONTEXT) == {
         "what": "started",
         "why": "first start",
@@ -75,14 +75,14 @@ def test_deploy_says_what_it_did(layout: Layout) -> None:
     assert deploy().execute(CONTEXT)["what"] == "adopted"
 
 
-def test_deploy_starts_what_was_provisioned_not_what_was_edited_since(layout: Layout) -> None:
+def test_deploy_starts_what_was_provisioned_not_what_was_edited_since(layout: Platform) -> None:
     wanted = read_deployment(layout, "temperature").job(layout).fingerprint
     edit(layout, "temperature-data", "other-data")
     deploy().execute(CONTEXT)
     assert InMemoryRunner.jobs["temperature"].fingerprint == wanted
 
 
-def test_deploy_waits_when_the_budget_is_used_up(layout: Layout) -> None:
+def test_deploy_waits_when_the_budget_is_used_up(layout: Platform) -> None:
     use_up_the_budget(layout)
     with pytest.raises(TaskDeferred) as waiting:
         deploy().execute(CONTEXT)
@@ -92,13 +92,13 @@ def test_deploy_waits_when_the_budget_is_used_up(layout: Layout) -> None:
     assert done["what"] == "started"
 
 
-def test_deploy_fails_for_good_when_the_job_cannot_be_started(layout: Layout) -> None:
+def test_deploy_fails_for_good_when_the_job_cannot_be_started(layout: Platform) -> None:
     InMemoryRunner.start_error = MillraceError("Java 17 is missing")
     with pytest.raises(AirflowFailException, match="Java 17 is missing"):
         deploy().execute(CONTEXT)
 
 
-def test_supervise_waits_for_one_shift(layout: Layout) -> None:
+def test_supervise_waits_for_one_shift(layout: Platform) -> None:
     with pytest.raises(TaskDeferred) as waiting:
         supervise().execute(CONTEXT)
     trigger = waiting.value.trigger
@@ -108,20 +108,22 @@ def test_supervise_waits_for_one_shift(layout: Layout) -> None:
 
 
 @pytest.mark.parametrize("status", ["changed", "handover"])
-def test_supervise_ends_well_when_the_next_run_is_to_take_over(layout: Layout, status: str) -> None:
+def test_supervise_ends_well_when_the_next_run_is_to_take_over(
+    layout: Platform, status: str
+) -> None:
     with pytest.raises(TaskDeferred) as waiting:
         supervise().execute(CONTEXT)
     assert resume(supervise(), waiting.value, {"status": status, "reason": "why"}) == "why"
 
 
-def test_supervise_fails_with_the_reason_of_the_job(layout: Layout) -> None:
+def test_supervise_fails_with_the_reason_of_the_job(layout: Platform) -> None:
     with pytest.raises(TaskDeferred) as waiting:
         supervise().execute(CONTEXT)
     with pytest.raises(AirflowFailException, match="exit 137"):
         resume(supervise(), waiting.value, {"status": "failed", "reason": "exit 137"})
 
 
-def test_a_killed_deploy_stops_the_job(layout: Layout) -> None:
+def test_a_killed_deploy_stops_the_job(layout: Platform) -> None:
     keeper(layout).ensure()
     deploy().on_kill()
     assert InMemoryRunner.calls == ["start", "stop"]

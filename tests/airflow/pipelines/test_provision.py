@@ -13,8 +13,8 @@ from millrace.deployments.io.holdoff import begins_at
 from millrace.ingest.io.deployment import read_deployment
 from millrace.jobs.io.deployments import provision, recall
 from millrace.kafka.io.client_errors import RefusedError, UnreachableError
+from millrace.platform.core.platform import Platform
 from millrace.provisioning.core.site_rights import Wanted
-from millrace.settings.core.layout import Layout
 from millrace.sites.core.spec import SiteSpec
 from tests.airflow.conftest import PIPELINE, SITE
 from tests.airflow.jobs.test_ensure import edit
@@ -37,7 +37,7 @@ class Sites:
 
 
 @pytest.fixture
-def sites(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> Sites:
+def sites(layout: Platform, monkeypatch: pytest.MonkeyPatch) -> Sites:
     (layout.sites / "plant-b.yaml").write_text(SITE.replace("plant-a", "plant-b"))
     edit(layout, "sites: [plant-a]", "sites: all")
     fake = Sites()
@@ -45,7 +45,7 @@ def sites(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> Sites:
     return fake
 
 
-def run(layout: Layout, *, last_try: bool = False) -> list[str]:
+def run(layout: Platform, *, last_try: bool = False) -> list[str]:
     return provision(read_deployment(layout, "temperature"), layout, last_try=last_try)
 
 
@@ -54,7 +54,7 @@ def away(site: str) -> UnreachableError:
 
 
 def test_every_difference_is_told_and_a_second_time_there_is_none(
-    layout: Layout, sites: Sites
+    layout: Platform, sites: Sites
 ) -> None:
     changes = run(layout)
     assert "site plant-b: topic temperature-data: created" in changes
@@ -62,7 +62,7 @@ def test_every_difference_is_told_and_a_second_time_there_is_none(
     assert all(change.startswith("site") for change in run(layout))
 
 
-def test_a_site_that_is_away_is_tried_again(layout: Layout, sites: Sites) -> None:
+def test_a_site_that_is_away_is_tried_again(layout: Platform, sites: Sites) -> None:
     sites.trouble["plant-a"] = away("plant-a")
     with pytest.raises(TransientError, match="plant-a"):
         run(layout)
@@ -70,33 +70,33 @@ def test_a_site_that_is_away_is_tried_again(layout: Layout, sites: Sites) -> Non
 
 
 def test_the_others_go_on_without_it_in_the_end(
-    layout: Layout, sites: Sites, caplog: pytest.LogCaptureFixture
+    layout: Platform, sites: Sites, caplog: pytest.LogCaptureFixture
 ) -> None:
     sites.trouble["plant-a"] = away("plant-a")
     assert run(layout, last_try=True)
     assert "going on without a site: site 'plant-a'" in caplog.text
 
 
-def test_with_no_site_at_all_nothing_new_is_deployed(layout: Layout, sites: Sites) -> None:
+def test_with_no_site_at_all_nothing_new_is_deployed(layout: Platform, sites: Sites) -> None:
     sites.trouble = {"plant-a": away("plant-a"), "plant-b": away("plant-b")}
     with pytest.raises(TransientError):
         run(layout, last_try=True)
 
 
-def test_what_was_provisioned_before_needs_no_site(layout: Layout, sites: Sites) -> None:
+def test_what_was_provisioned_before_needs_no_site(layout: Platform, sites: Sites) -> None:
     run(layout)
     sites.trouble = {"plant-a": away("plant-a"), "plant-b": away("plant-b")}
     assert run(layout, last_try=True) == []
 
 
-def test_a_site_that_refuses_stops_the_pipeline(layout: Layout, sites: Sites) -> None:
+def test_a_site_that_refuses_stops_the_pipeline(layout: Platform, sites: Sites) -> None:
     sites.trouble["plant-a"] = RefusedError("plant-a", "wrong password")
     with pytest.raises(RefusedError):
         run(layout, last_try=True)
 
 
 def test_a_shared_topic_has_as_many_partitions_as_any_pipeline_asks_for(
-    layout: Layout, sites: Sites
+    layout: Platform, sites: Sites
 ) -> None:
     other = PIPELINE.replace("name: temperature", "name: heat").replace(
         "table: t", "table: other_t"

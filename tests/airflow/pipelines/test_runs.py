@@ -15,7 +15,7 @@ from millrace.jobs.core.condition import Condition
 from millrace.jobs.core.spec import JobState
 from millrace.jobs.io.deployments import recall, remember
 from millrace.jobs.io.mailbox import Mailbox
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 from millrace_airflow.jobs import job_dag, patrol_operators
 from millrace_airflow.jobs.job_dag import TASKS
 from tests.airflow.bag import DagBag
@@ -39,7 +39,7 @@ def in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("in_a_hurry")
 def test_a_pipeline_runs_from_provision_to_handover(
-    layout: Layout, monkeypatch: pytest.MonkeyPatch
+    layout: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[str] = []
     monkeypatch.setattr(
@@ -56,7 +56,7 @@ def test_a_pipeline_runs_from_provision_to_handover(
 
 
 def test_the_patrol_asks_airflow_for_runs_and_stops_a_job_that_has_none(
-    layout: Layout, monkeypatch: pytest.MonkeyPatch
+    layout: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     deployment = read_deployment(layout, "temperature")
     remember(layout, deployment)

@@ -20,14 +20,14 @@ from millrace.deployments.io.watch import CHANGED, Watch
 from millrace.ingest.io.deployment import read_deployment
 from millrace.jobs.core.spec import JobState
 from millrace.jobs.io.deployments import remember
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 from millrace.storage.core.bucket import Bucket
 from millrace_airflow.jobs.job_trigger import BudgetTrigger, JobTrigger
 from tests.airflow.fakes import InMemoryRunner
 from tests.airflow.jobs.test_ensure import edit, keeper, use_up_the_budget
 
 
-def trigger(layout: Layout, kind: type[JobTrigger] = JobTrigger, hours: float = 1) -> JobTrigger:
+def trigger(layout: Platform, kind: type[JobTrigger] = JobTrigger, hours: float = 1) -> JobTrigger:
     deployment = read_deployment(layout, "temperature")
     remember(layout, deployment)
     ends_at = (utc_now() + timedelta(hours=hours)).isoformat()
@@ -65,19 +65,19 @@ def test_a_trigger_survives_being_written_and_read(kind: type[JobTrigger]) -> No
     assert after.serialize() == before.serialize()
 
 
-def test_a_changed_file_ends_the_shift(layout: Layout) -> None:
+def test_a_changed_file_ends_the_shift(layout: Platform) -> None:
     event = event_after(trigger(layout), lambda: edit(layout, "table: temperature", "table: heat"))
     assert event["status"] == "changed"
 
 
-def test_a_value_that_the_job_never_sees_ends_the_shift_too(layout: Layout) -> None:
+def test_a_value_that_the_job_never_sees_ends_the_shift_too(layout: Platform) -> None:
     event = event_after(
         trigger(layout), lambda: edit(layout, "format: json", "format: json\npartitions: 9")
     )
     assert event["status"] == "changed"
 
 
-def test_a_stack_that_comes_up_with_its_tables_elsewhere_ends_the_shift(layout: Layout) -> None:
+def test_a_stack_that_comes_up_with_its_tables_elsewhere_ends_the_shift(layout: Platform) -> None:
     """Nothing may start before the tables are provisioned there."""
     watched_in_folder = read_deployment(layout, "temperature").digest
     elsewhere = replace(layout, bucket=Bucket(name="lake"))
@@ -86,12 +86,12 @@ def test_a_stack_that_comes_up_with_its_tables_elsewhere_ends_the_shift(layout: 
     assert InMemoryRunner.calls == []
 
 
-def test_a_shift_ends_by_itself(layout: Layout) -> None:
+def test_a_shift_ends_by_itself(layout: Platform) -> None:
     assert asyncio.run(first_event(trigger(layout, hours=-1)))["status"] == "handover"
     assert "stop" not in InMemoryRunner.calls
 
 
-def test_a_broken_file_changes_nothing(layout: Layout, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_broken_file_changes_nothing(layout: Platform, caplog: pytest.LogCaptureFixture) -> None:
     watcher = trigger(layout)
 
     async def act() -> None:
@@ -104,7 +104,7 @@ def test_a_broken_file_changes_nothing(layout: Layout, caplog: pytest.LogCapture
     assert "nowhere" in caplog.text
 
 
-def test_a_file_that_goes_away_changes_nothing(layout: Layout) -> None:
+def test_a_file_that_goes_away_changes_nothing(layout: Platform) -> None:
     watcher = trigger(layout)
     (layout.pipelines / "temperature.yaml").unlink()
     with pytest.raises(TimeoutError):
@@ -112,7 +112,7 @@ def test_a_file_that_goes_away_changes_nothing(layout: Layout) -> None:
     assert InMemoryRunner.calls == ["start"]
 
 
-def test_a_dead_job_is_started_without_ending_the_shift(layout: Layout) -> None:
+def test_a_dead_job_is_started_without_ending_the_shift(layout: Platform) -> None:
     keeper(layout).ensure()
     InMemoryRunner.die("temperature", exit_code=137)
     with pytest.raises(TimeoutError):
@@ -120,7 +120,7 @@ def test_a_dead_job_is_started_without_ending_the_shift(layout: Layout) -> None:
     assert InMemoryRunner.calls == ["start", "start"]
 
 
-def test_a_job_that_dies_too_often_ends_the_shift_with_its_reason(layout: Layout) -> None:
+def test_a_job_that_dies_too_often_ends_the_shift_with_its_reason(layout: Platform) -> None:
     use_up_the_budget(layout)
     event = asyncio.run(first_event(trigger(layout)))
     assert event["status"] == "failed"
@@ -128,13 +128,13 @@ def test_a_job_that_dies_too_often_ends_the_shift_with_its_reason(layout: Layout
     assert "OutOfMemoryError" in event["reason"]
 
 
-def test_a_job_that_cannot_be_started_ends_the_shift(layout: Layout) -> None:
+def test_a_job_that_cannot_be_started_ends_the_shift(layout: Platform) -> None:
     InMemoryRunner.start_error = MillraceError("Java 17 is missing")
     event = asyncio.run(first_event(trigger(layout)))
     assert event == {"status": "failed", "reason": "Java 17 is missing"}
 
 
-def test_a_used_up_budget_is_waited_for_until_a_file_changes(layout: Layout) -> None:
+def test_a_used_up_budget_is_waited_for_until_a_file_changes(layout: Platform) -> None:
     use_up_the_budget(layout)
     event = event_after(
         trigger(layout, BudgetTrigger),
@@ -144,7 +144,7 @@ def test_a_used_up_budget_is_waited_for_until_a_file_changes(layout: Layout) -> 
     assert InMemoryRunner.calls == ["start"] * 3
 
 
-def test_a_kill_by_a_person_stops_the_job_for_good(layout: Layout) -> None:
+def test_a_kill_by_a_person_stops_the_job_for_good(layout: Platform) -> None:
     watcher = trigger(layout)
 
     async def act() -> None:
@@ -164,7 +164,7 @@ def test_a_kill_by_a_person_stops_the_job_for_good(layout: Layout) -> None:
     ids=["taken away", "marked"],
 )
 def test_a_task_that_a_clean_of_the_database_took_leaves_its_job_alone(
-    layout: Layout, monkeypatch: pytest.MonkeyPatch, rows: dict[str, Any], calls: list[str]
+    layout: Platform, monkeypatch: pytest.MonkeyPatch, rows: dict[str, Any], calls: list[str]
 ) -> None:
     monkeypatch.setattr(RuntimeTaskInstance, "get_task_states", lambda **_: rows)
     keeper(layout).ensure()
@@ -176,7 +176,7 @@ def test_a_task_that_a_clean_of_the_database_took_leaves_its_job_alone(
     assert InMemoryRunner.calls == calls
 
 
-def test_a_kill_that_is_interrupted_is_carried_through(layout: Layout) -> None:
+def test_a_kill_that_is_interrupted_is_carried_through(layout: Platform) -> None:
     watcher = trigger(layout)
     keeper(layout).ensure()
     InMemoryRunner.stop_takes_s = 0.3
@@ -191,7 +191,7 @@ def test_a_kill_that_is_interrupted_is_carried_through(layout: Layout) -> None:
     assert InMemoryRunner.jobs["temperature"].state == JobState.STOPPED
 
 
-def test_cleaning_up_leaves_the_job_alone(layout: Layout) -> None:
+def test_cleaning_up_leaves_the_job_alone(layout: Platform) -> None:
     watcher = trigger(layout)
     Keeper(read_deployment(layout, "temperature"), layout).ensure()
     asyncio.run(watcher.cleanup())

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from millrace.provisioning.core.site_rights import SITE_USERS
+from millrace.platform.core.platform import Platform
 from millrace.secrets.io.passwords import ensure_user, read_user
-from millrace.settings.core.layout import Layout
+from millrace.sites.core.user_names import SITE_USERS
 from millrace_airflow.base.host import (
     AirflowFailException,
     AirflowSkipException,
@@ -65,7 +65,7 @@ def apply(shown: str, **said: Any) -> dict[str, str | None]:
     return ChangeSiteOperator(task_id="apply").execute(context(shown, **said))
 
 
-def test_a_person_is_asked_between_the_plan_and_the_deed(layout: Layout) -> None:
+def test_a_person_is_asked_between_the_plan_and_the_deed(layout: Platform) -> None:
     assert {task.task_id: set(task.downstream_task_ids) for task in sites_dag().tasks} == {
         "plan": {"approve"},
         "approve": {"apply"},
@@ -73,7 +73,7 @@ def test_a_person_is_asked_between_the_plan_and_the_deed(layout: Layout) -> None
     }
 
 
-def test_the_form_of_a_checkout_without_a_site_adds_the_first(layout: Layout) -> None:
+def test_the_form_of_a_checkout_without_a_site_adds_the_first(layout: Platform) -> None:
     (layout.sites / "plant-a.yaml").unlink()
     assert sites_dag().params.get_param("site").schema["enum"] == [None]
     assert "plant-c.yaml: written" in planned(**ADD_HERE)["text"]
@@ -91,20 +91,20 @@ def test_the_form_of_a_checkout_without_a_site_adds_the_first(layout: Layout) ->
     ],
     ids=lambda wrong: next(iter(wrong)),
 )
-def test_the_form_refuses_what_cannot_be(layout: Layout, wrong: dict[str, Any]) -> None:
+def test_the_form_refuses_what_cannot_be(layout: Platform, wrong: dict[str, Any]) -> None:
     (name,) = wrong
     with pytest.raises(ParamValidationError):
         sites_dag().params.get_param(name).resolve(wrong[name])
 
 
-def test_the_form_takes_what_it_offers(layout: Layout) -> None:
+def test_the_form_takes_what_it_offers(layout: Platform) -> None:
     params = sites_dag().params
     assert {name: params.get_param(name).resolve() for name in params} == EMPTY_FORM
     assert params.get_param("site").resolve("plant-a") == "plant-a"
     assert params.get_param("users").resolve(list(SITE_USERS)) == list(SITE_USERS)
 
 
-def test_no_field_is_hidden_and_each_explains_itself(layout: Layout) -> None:
+def test_no_field_is_hidden_and_each_explains_itself(layout: Platform) -> None:
     params = sites_dag().params
     for name in params:
         param = params.get_param(name)
@@ -124,19 +124,19 @@ def test_no_field_is_hidden_and_each_explains_itself(layout: Layout) -> None:
     ],
 )
 def test_what_cannot_be_fails_with_the_way_out(
-    layout: Layout, said: dict[str, Any], why: str
+    layout: Platform, said: dict[str, Any], why: str
 ) -> None:
     with pytest.raises(AirflowFailException, match=why):
         planned(**said)
 
 
-def test_nobody_is_asked_in_a_dry_run(layout: Layout) -> None:
+def test_nobody_is_asked_in_a_dry_run(layout: Platform) -> None:
     with pytest.raises(AirflowSkipException, match="dry run"):
         ApproveSiteOperator(task_id="approve").execute(context("", dry_run=True))
 
 
 def test_what_was_agreed_to_is_done_and_the_bundle_is_named_alone(
-    layout: Layout, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+    layout: Platform, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:
     done = apply(planned(**ADD_HERE)["text"], **ADD_HERE)
     assert done == {"bundle": str(layout.bundles / "plant-c-gateway.tar.gz")}
@@ -148,7 +148,7 @@ def test_what_was_agreed_to_is_done_and_the_bundle_is_named_alone(
     assert read_user(layout, "plant-c", "gateway").password not in logged
 
 
-def test_what_nobody_agreed_to_is_not_done(layout: Layout) -> None:
+def test_what_nobody_agreed_to_is_not_done(layout: Platform) -> None:
     said = {"site": "plant-a", "description": "Mill"}
     shown = planned(**said)["text"]
     layout.site("plant-a").write_text(SITE + "description: Bakery\n")
@@ -157,7 +157,7 @@ def test_what_nobody_agreed_to_is_not_done(layout: Layout) -> None:
     assert "Bakery" in layout.site("plant-a").read_text()
 
 
-def test_a_site_is_retired_where_all_pipelines_go_on_without_it(layout: Layout) -> None:
+def test_a_site_is_retired_where_all_pipelines_go_on_without_it(layout: Platform) -> None:
     pipeline = layout.pipelines / "temperature.yaml"
     pipeline.write_text(pipeline.read_text().replace("[plant-a]", "all"))
     layout.site("plant-b").write_text(SITE.replace("plant-a", "plant-b").replace("9092", "9099"))

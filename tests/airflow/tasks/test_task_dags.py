@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from millrace.jobs.core.task_spec import POOL
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
+from millrace.settings.core.task_pool import POOL
 from millrace.tasks.core.schedule import nightly
 from millrace_airflow.base.host import (
     AssetOrTimeSchedule,
@@ -30,7 +30,7 @@ def shape(dag: Any) -> dict[str, set[str]]:
 
 
 @pytest.fixture
-def refined(layout: Layout) -> Layout:
+def refined(layout: Platform) -> Platform:
     (layout.pipelines / "temperature.yaml").write_text(REFINED)
     layout.expectations.mkdir()
     suite = (REPOSITORY / "expectations" / "silver_temperature.json").read_text()
@@ -38,7 +38,7 @@ def refined(layout: Layout) -> Layout:
     return layout
 
 
-def test_maintenance_is_planned_before_it_is_done(layout: Layout) -> None:
+def test_maintenance_is_planned_before_it_is_done(layout: Platform) -> None:
     dag = dags("maintain.py")["maintain.temperature"]
     assert shape(dag) == {
         "plan": {"retention"},
@@ -50,12 +50,12 @@ def test_maintenance_is_planned_before_it_is_done(layout: Layout) -> None:
     assert dag.params["drop_held"] is False
 
 
-def test_a_pipeline_without_columns_has_nothing_to_judge_or_to_make_anew(layout: Layout) -> None:
+def test_a_pipeline_without_columns_has_nothing_to_judge_or_to_make_anew(layout: Platform) -> None:
     assert dags("quality.py") == {}
     assert dags("backfill.py") == {}
 
 
-def test_quality_runs_when_rows_came_and_each_night_and_gates_an_asset(refined: Layout) -> None:
+def test_quality_runs_when_rows_came_and_each_night_and_gates_an_asset(refined: Platform) -> None:
     dag = dags("quality.py")["quality.temperature"]
     (check,) = dag.tasks
     assert [asset.name for asset in check.outlets] == ["trusted/temperature"]
@@ -65,13 +65,13 @@ def test_quality_runs_when_rows_came_and_each_night_and_gates_an_asset(refined: 
     assert isinstance(watcher.trigger, NewRowsTrigger)
 
 
-def test_a_backfill_has_a_day_for_each_run(refined: Layout) -> None:
+def test_a_backfill_has_a_day_for_each_run(refined: Platform) -> None:
     dag = dags("backfill.py")["backfill.temperature"]
     assert dag.max_active_runs == 1
     assert shape(dag) == {"backfill": set()}
 
 
-def test_a_replay_asks_a_person_between_looking_and_adding(refined: Layout) -> None:
+def test_a_replay_asks_a_person_between_looking_and_adding(refined: Platform) -> None:
     assert shape(dags("replay.py")["replay"]) == {
         "look": {"approve"},
         "approve": {"add"},
@@ -91,14 +91,14 @@ def test_a_replay_asks_a_person_between_looking_and_adding(refined: Layout) -> N
     ],
     ids=lambda wrong: next(iter(wrong)),
 )
-def test_the_form_refuses_what_cannot_be(layout: Layout, wrong: dict[str, object]) -> None:
+def test_the_form_refuses_what_cannot_be(layout: Platform, wrong: dict[str, object]) -> None:
     params = dags("replay.py")["replay"].params
     (name,) = wrong
     with pytest.raises(ParamValidationError):
         params.get_param(name).resolve(wrong[name])
 
 
-def test_no_field_of_the_form_is_hidden_and_each_explains_itself(layout: Layout) -> None:
+def test_no_field_of_the_form_is_hidden_and_each_explains_itself(layout: Platform) -> None:
     params = dags("replay.py")["replay"].params
     for name in params:
         param = params.get_param(name)
@@ -107,12 +107,12 @@ def test_no_field_of_the_form_is_hidden_and_each_explains_itself(layout: Layout)
         assert "section" not in param.schema
 
 
-def test_no_pipeline_no_replay(layout: Layout) -> None:
+def test_no_pipeline_no_replay(layout: Platform) -> None:
     (layout.pipelines / "temperature.yaml").unlink()
     assert dags("replay.py") == {}
 
 
-def test_verify_runs_each_night_beside_no_other_spark_job(layout: Layout) -> None:
+def test_verify_runs_each_night_beside_no_other_spark_job(layout: Platform) -> None:
     dag = dags("verify.py")["verify.temperature"]
     assert shape(dag) == {"verify": set()}
     assert {task.pool for task in dag.tasks} == {POOL}

@@ -12,9 +12,9 @@ from airflow.sdk import Asset
 
 from millrace.incidents.io.outbox import Outbox
 from millrace.lake.io.tables import ensure_bronze
+from millrace.platform.core.platform import Platform
 from millrace.repair.core.alarms import unreachable_alarm
 from millrace.repair.core.verify_spec import ContinuityResult
-from millrace.settings.core.layout import Layout
 from millrace_airflow.base.host import AirflowException, AirflowFailException, AirflowSkipException
 from millrace_airflow.repair.replay_operators import ApproveReplayOperator, ReplayOperator, asked_of
 from millrace_airflow.repair.verify_operators import VerifyOperator
@@ -45,7 +45,7 @@ def context(**values: Any) -> Any:
     return {"params": {}, **values}
 
 
-def test_a_pipeline_that_has_not_run_yet_is_skipped(layout: Layout) -> None:
+def test_a_pipeline_that_has_not_run_yet_is_skipped(layout: Platform) -> None:
     trusted = Asset("trusted/t")
     for operator in (
         PlanMaintenanceOperator(task_id="plan", pipeline="temperature"),
@@ -56,21 +56,21 @@ def test_a_pipeline_that_has_not_run_yet_is_skipped(layout: Layout) -> None:
 
 
 def test_a_plan_says_that_nothing_is_needed(
-    layout: Layout, caplog: pytest.LogCaptureFixture
+    layout: Platform, caplog: pytest.LogCaptureFixture
 ) -> None:
     ensure_bronze(layout.table("bronze", "temperature"))
     plan = PlanMaintenanceOperator(task_id="plan", pipeline="temperature")
     assert plan.execute(context()) == {"bronze": 0}
 
 
-def test_maintenance_with_nothing_to_do_is_skipped_and_starts_nothing(layout: Layout) -> None:
+def test_maintenance_with_nothing_to_do_is_skipped_and_starts_nothing(layout: Platform) -> None:
     ensure_bronze(layout.table("bronze", "temperature"))
     compact = MaintainOperator(task_id="compact", pipeline="temperature", kinds=["compact"])
     with pytest.raises(AirflowSkipException, match="nothing to do: compact"):
         compact.execute(context())
 
 
-def test_quality_without_a_suite_fails_with_the_way_out(layout: Layout) -> None:
+def test_quality_without_a_suite_fails_with_the_way_out(layout: Platform) -> None:
     (Path(layout.table("silver", "temperature")) / "_delta_log").mkdir(parents=True)
     (Path(layout.table("silver", "temperature")) / "_delta_log" / f"{0:020}.json").touch()
     check = QualityOperator(task_id="check", pipeline="temperature", trusted=Asset("trusted/t"))
@@ -78,7 +78,7 @@ def test_quality_without_a_suite_fails_with_the_way_out(layout: Layout) -> None:
         check.execute(context())
 
 
-def test_a_backfill_without_columns_fails_with_the_reason(layout: Layout) -> None:
+def test_a_backfill_without_columns_fails_with_the_reason(layout: Platform) -> None:
     asked = context(params={"day": "2026-11-18"})
     with pytest.raises(AirflowFailException, match="no columns"):
         BackfillOperator(task_id="backfill", pipeline="temperature").execute(asked)
@@ -105,19 +105,19 @@ def test_a_run_for_no_day_is_skipped(run_type: str) -> None:
         day_of(context(params={"day": None}, dag_run=run, logical_date=NIGHT))
 
 
-def test_a_replay_of_an_unknown_site_fails_with_those_there_are(layout: Layout) -> None:
+def test_a_replay_of_an_unknown_site_fails_with_those_there_are(layout: Platform) -> None:
     form = EMPTY_FORM | {"sites": ["plant-b"]}
     with pytest.raises(AirflowFailException, match="there are: plant-a"):
         ReplayOperator(task_id="look", dry_run=True).execute(context(params=form))
 
 
-def test_a_form_with_times_and_offsets_fails_with_the_way_out(layout: Layout) -> None:
+def test_a_form_with_times_and_offsets_fails_with_the_way_out(layout: Platform) -> None:
     form = EMPTY_FORM | {"since": "2026-11-18T08:00:00Z", "first_offset": 3}
     with pytest.raises(AirflowFailException, match="leave out one kind"):
         ReplayOperator(task_id="look", dry_run=True).execute(context(params=form))
 
 
-def test_a_time_that_is_none_fails_with_what_to_write(layout: Layout) -> None:
+def test_a_time_that_is_none_fails_with_what_to_write(layout: Platform) -> None:
     form = EMPTY_FORM | {"since": "yesterday"}
     with pytest.raises(AirflowFailException, match="yesterday"):
         ReplayOperator(task_id="look", dry_run=True).execute(context(params=form))
@@ -140,13 +140,13 @@ def test_nobody_is_asked_where_there_is_nothing_to_decide(
         ApproveReplayOperator(task_id="approve").execute(context(params=form, ti=ti))
 
 
-def test_a_task_that_a_person_ends_ends_its_job(layout: Layout) -> None:
+def test_a_task_that_a_person_ends_ends_its_job(layout: Platform) -> None:
     with pytest.raises(AirflowException, match="marked"):
         PlanMaintenanceOperator(task_id="plan", pipeline="temperature").on_kill()
 
 
 def test_verify_tells_of_an_alarm_once_and_fails_each_night(
-    layout: Layout, monkeypatch: pytest.MonkeyPatch
+    layout: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The Spark job's answer stands for it: one alarm, night after night."""
     layout.local_settings.parent.mkdir()

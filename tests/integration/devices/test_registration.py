@@ -22,7 +22,7 @@ from millrace.devices.core.registration_change import (
     plan_retirement,
 )
 from millrace.devices.io.registrar import Registrar, UnreadableError
-from millrace.settings.io.environment import HOME_VARIABLE
+from millrace.settings.core.paths import HOME_VARIABLE
 from tests.integration.conftest import RunningSite
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 from tests.integration.conftest import CHECKOUT, RunningSite
 from tests.integration.stands.edge.command_devices import (
     TcpDevice,
@@ -240,7 +240,7 @@ def test_a_device_cannot_answer_for_another(site, new_gateway, new_device):
 @pytest.fixture
 def checkout(site: RunningSite, tmp_path: Path) -> Path:
     """A checkout that knows the one site, and whose passwords are the site's."""
-    layout = Layout(tmp_path / "home")
+    layout = Platform(tmp_path / "home")
     layout.sites.mkdir(parents=True)
     layout.pipelines.mkdir()
     layout.var.symlink_to(site.layout.var)

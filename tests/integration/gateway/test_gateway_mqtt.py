@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from millrace.gateway.routes.core.risk import RISK
+from millrace.platform.core.platform import Platform
 from millrace.secrets.core.certificates import Role
 from millrace.secrets.io.pki import ensure_authority, ensure_certificate
-from millrace.settings.core.layout import Layout
 from tests.integration.conftest import RunningSite
 from tests.integration.stands.edge.command_devices import (
     MqttDevice,
@@ -258,7 +258,7 @@ def test_who_does_not_trust_the_other_gets_nothing(
 
 
 def _other_authority(folder: Path) -> Path:
-    layout = Layout(folder / "other")
+    layout = Platform(folder / "other")
     ensure_authority(layout)
     return layout.ca
 

@@ -18,9 +18,11 @@ from confluent_kafka import Consumer, Producer
 from millrace.incidents.core.event import Event, Kind, make_event
 from millrace.incidents.io.event_sender import deliver
 from millrace.incidents.io.outbox import Outbox
+from millrace.kafka.core.platform_topics import EVENTS
 from millrace.kafka.io.client_errors import UnreachableError
-from millrace.provisioning.core.site_rights import EVENTS, PLATFORM, wanted_for_site
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
+from millrace.provisioning.core.site_rights import wanted_for_site
+from millrace.sites.core.user_names import PLATFORM
 from millrace.stack.core.airflow_config import BACKEND
 from millrace.stack.io.airflow.airflow_connections import write_connections
 from tests.integration.conftest import CHECKOUT, RunningSite
@@ -30,7 +32,7 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @pytest.fixture(scope="module")
-def layout(site: RunningSite, tmp_path_factory: pytest.TempPathFactory) -> Layout:
+def layout(site: RunningSite, tmp_path_factory: pytest.TempPathFactory) -> Platform:
     """A checkout whose events go over the site."""
     home = tmp_path_factory.mktemp("events")
     layout = replace(site.layout, home=home, events_site=site.spec.name)
@@ -78,7 +80,7 @@ def watchers() -> Iterator[list[Watcher]]:
         watcher.kill()
 
 
-def watch(layout: Layout, home: Path, watchers: list[Watcher], *words: str) -> Watcher:
+def watch(layout: Platform, home: Path, watchers: list[Watcher], *words: str) -> Watcher:
     write_connections(layout)
     file = {"connections_file_path": str(layout.airflow_connections)}
     environment = {
@@ -104,7 +106,7 @@ def texts(*numbers: int) -> list[str]:
 
 
 def test_an_event_is_heard_through_the_broker_s_and_the_watcher_s_end(
-    site: RunningSite, layout: Layout, outbox: Outbox, watchers: list[Watcher], tmp_path: Path
+    site: RunningSite, layout: Platform, outbox: Outbox, watchers: list[Watcher], tmp_path: Path
 ) -> None:
     platform = site.settings(PLATFORM)
     for number in (1, 2):
@@ -141,7 +143,7 @@ def is_sent(site: RunningSite, outbox: Outbox) -> bool:
     return outbox.ids() == []
 
 
-def test_the_user_of_events_may_do_nothing_else(site: RunningSite, layout: Layout) -> None:
+def test_the_user_of_events_may_do_nothing_else(site: RunningSite, layout: Platform) -> None:
     refused: list[str] = []
     producer = Producer(site.settings(PLATFORM))
     producer.produce("temperature-data", b"x", on_delivery=lambda e, _: refused.append(e.name()))
@@ -154,6 +156,6 @@ def test_the_user_of_events_may_do_nothing_else(site: RunningSite, layout: Layou
     assert refused == ["TOPIC_AUTHORIZATION_FAILED", "GROUP_AUTHORIZATION_FAILED"]
 
 
-def test_provisioning_events_twice_changes_nothing(site: RunningSite, layout: Layout) -> None:
+def test_provisioning_events_twice_changes_nothing(site: RunningSite, layout: Platform) -> None:
     wanted = wanted_for_site(site.spec, [], layout.events_site)
     assert site.provision(wanted) == []

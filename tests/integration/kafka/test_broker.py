@@ -8,7 +8,7 @@ from pathlib import Path
 import psutil
 from confluent_kafka.admin import AdminClient, ConfigResource
 
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 from millrace.stack.io.brokers.local_broker import prepare_broker
 
 USERS = ("ingest", "app", "simulator", "gateway", "registrar")
@@ -19,7 +19,7 @@ def modes(folder: Path) -> dict[Path, int]:
 
 
 def test_keys_passwords_and_settings_are_for_their_owner_only(site):
-    layout: Layout = site.layout
+    layout: Platform = site.layout
     folders = (layout.pki, layout.ca_key.parent, layout.secrets, layout.keys("plant-t"))
     files = {file: mode for folder in folders for file, mode in modes(folder).items()}
     broker = layout.broker("plant-t")

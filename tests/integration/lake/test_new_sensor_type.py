@@ -15,8 +15,8 @@ from millrace.devices.core.registration_change import plan_registration
 from millrace.devices.io.registrar import Registrar
 from millrace.pipelines.io.loader import load_pipelines
 from millrace.pipelines.io.refining import load_refine
+from millrace.platform.core.platform import Platform
 from millrace.schemas.io.avro import Schemas
-from millrace.settings.core.layout import Layout
 from tests.integration.conftest import CHECKOUT, NewDriver, RunningSite
 from tests.integration.stands.lake.ingest_driver import START_TIMEOUT_S
 from tests.support import wait_until
@@ -51,9 +51,9 @@ REGISTERED = [
 
 
 @pytest.fixture
-def checkout(tmp_path: Path) -> Layout:
+def checkout(tmp_path: Path) -> Platform:
     """What an operator writes: a schema and a pipeline."""
-    layout = Layout(tmp_path)
+    layout = Platform(tmp_path)
     for folder in (layout.pipelines, layout.sites, layout.schemas):
         folder.mkdir(parents=True)
     (layout.sites / "plant-t.yaml").write_text("name: plant-t\nbootstrap: 127.0.0.1:1\n")
@@ -64,7 +64,7 @@ def checkout(tmp_path: Path) -> Layout:
 
 @pytest.mark.timeout(600)
 def test_a_new_kind_of_sensor_needs_files_and_no_code(
-    site: RunningSite, new_driver: NewDriver, checkout: Layout
+    site: RunningSite, new_driver: NewDriver, checkout: Platform
 ) -> None:
     registrar = Registrar(site.spec, site.settings("registrar"), Schemas.load(CHECKOUT / "schemas"))
     for kind, object_id, given in REGISTERED:

@@ -13,7 +13,7 @@ import yaml
 from arro3.core import Array, DataType, Table
 from deltalake import write_deltalake
 
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 from millrace.storage.core.bucket import Bucket
 from millrace.storage.io.table_access import storage_options
 from tests.integration.conftest import CHECKOUT
@@ -46,8 +46,8 @@ NOON_US = 1_738_324_800_000_000
 
 
 @pytest.fixture
-def layout(tmp_path: Path) -> Layout:
-    layout = Layout(tmp_path)
+def layout(tmp_path: Path) -> Platform:
+    layout = Platform(tmp_path)
     for part in (".jars", ".venv-lake", "src", "spark_jobs"):
         (tmp_path / part).symlink_to(CHECKOUT / part)
     for file, text in (
@@ -84,7 +84,7 @@ def append(table: str, *values: float, bucket: Bucket | None = None) -> None:
     )
 
 
-def quality(layout: Layout, *options: str) -> tuple[int, dict[str, Any]]:
+def quality(layout: Platform, *options: str) -> tuple[int, dict[str, Any]]:
     command = [str(CHECKOUT / ".venv/bin/millrace"), "quality", "temperature", "--json", *options]
     environment = {**os.environ, "MILLRACE_HOME": str(layout.home)}
     ended = subprocess.run(
@@ -94,7 +94,7 @@ def quality(layout: Layout, *options: str) -> tuple[int, dict[str, Any]]:
 
 
 def test_a_check_goes_on_where_the_last_one_ended_and_says_so_by_its_exit_code(
-    layout: Layout,
+    layout: Platform,
 ) -> None:
     silver = layout.tables("temperature").silver
     append(silver, 90, 80)

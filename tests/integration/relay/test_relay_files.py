@@ -15,12 +15,12 @@ from millrace.base.errors import MillraceError
 from millrace.incidents.core.event import read_event
 from millrace.incidents.io.outbox import Outbox
 from millrace.kafka.core.coordinates import Part
-from millrace.provisioning.core.site_rights import SITE_USERS
+from millrace.platform.core.platform import Platform
 from millrace.relay.core.beat import RelayBeat
 from millrace.relay.io.beat_files import read_relay_beat
 from millrace.relay.io.local_relay import RelayPlan, go_on_behind, provision_relay, run_relay
 from millrace.secrets.io.passwords import ensure_user
-from millrace.settings.core.layout import Layout
+from millrace.sites.core.user_names import SITE_USERS
 from tests.integration.conftest import RunningSite
 from tests.integration.relay.test_relay import delete_before, fill
 from tests.integration.stands.edge.relays import read_all
@@ -38,7 +38,7 @@ class Desk:
     """
 
     site: RunningSite
-    layout: Layout
+    layout: Platform
     said: list[str] = field(default_factory=list)
 
     def write(self, topics: str) -> None:
@@ -72,7 +72,7 @@ class Desk:
 
 @pytest.fixture
 def desk(site: RunningSite, tmp_path: Path) -> Desk:
-    layout = Layout(tmp_path, events_site="plant-t")
+    layout = Platform(tmp_path, events_site="plant-t")
     keys = layout.keys("plant-t").parent
     for folder in (layout.sites, layout.clusters, layout.relays, layout.pki, keys):
         folder.mkdir(parents=True)

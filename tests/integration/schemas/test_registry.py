@@ -20,6 +20,8 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from millrace.cli import app
+from millrace.platform.core.platform import Platform
+from millrace.schemas.cli.known_schemas import load_schemas
 from millrace.schemas.core.registry import (
     IncompatibleError,
     OutOfStepError,
@@ -30,12 +32,10 @@ from millrace.schemas.core.registry import (
 )
 from millrace.schemas.io.avro import Schemas
 from millrace.schemas.io.decode import decode
-from millrace.schemas.io.known_schemas import load_schemas
 from millrace.schemas.io.local_registry import fill, is_open, open_client, prepare_registry
 from millrace.schemas.io.registry_client import RegistryClient, publish
 from millrace.schemas.io.schema_files import load_schema_files
-from millrace.settings.core.layout import Layout
-from millrace.settings.io.environment import HOME_VARIABLE
+from millrace.settings.core.paths import HOME_VARIABLE
 from tests.callers import answers_of, by_https, enter, expected
 from tests.integration.conftest import CHECKOUT
 from tests.support import free_ports, start, wait_until
@@ -56,7 +56,7 @@ def record(name: str, **fields: object) -> str:
 class RunningRegistry:
     """A registry with schemas of its own to keep."""
 
-    layout: Layout
+    layout: Platform
     registry: Registry
     process: subprocess.Popen[bytes] | None = None
 
@@ -71,7 +71,7 @@ class RunningRegistry:
         (home / "infra" / "local.yaml").write_text(f"registry_port: {registry.port}\n")
         (home / "var").mkdir()
         (home / "var" / "registry").write_text("on\n")
-        return cls(Layout(home, registry=registry), registry)
+        return cls(Platform(home, registry=registry), registry)
 
     def start(self) -> None:
         self.process = start(prepare_registry(self.layout, self.registry))
@@ -269,7 +269,7 @@ def test_another_ca_is_no_registry(running, tmp_path):
         other.subjects()
 
 
-def prepare_registry_files(layout: Layout) -> None:
+def prepare_registry_files(layout: Platform) -> None:
     for part in (".jars", ".venv-jre"):
         (layout.home / part).symlink_to(CHECKOUT / part)
     prepare_registry(layout, Registry(port=1))

@@ -10,9 +10,9 @@ import pytest
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
+from millrace.platform.core.platform import Platform
 from millrace.provisioning.core.site_rights import wanted_for_site
 from millrace.secrets.io.succession import Place, begin, end, switch
-from millrace.settings.core.layout import Layout
 from millrace.sites.core.spec import LocalBroker, SiteSpec
 from millrace.stack.io.brokers.local_broker import prepare_broker
 from tests.callers import administers
@@ -29,7 +29,7 @@ def own_site(tmp_path: Path) -> Iterator[RunningSite]:
         (tmp_path / part).symlink_to(CHECKOUT / part)
     bootstrap = f"127.0.0.1:{free_ports(3)}"
     spec = SiteSpec(name="plant-r", bootstrap=bootstrap, local=LocalBroker(memory="256m"))
-    layout = Layout(tmp_path)
+    layout = Platform(tmp_path)
     running = RunningSite(spec, layout, prepare_broker(spec, layout))
     running.wanted = wanted_for_site(spec, [TEMPERATURE])
     try:

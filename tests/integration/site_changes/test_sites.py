@@ -17,14 +17,15 @@ from millrace.jobs.core.heartbeat import Phase
 from millrace.jobs.io.mailbox import Mailbox
 from millrace.kafka.io.client_errors import RefusedError, UnreachableError
 from millrace.kafka.io.sender import Sender
-from millrace.provisioning.core.site_rights import SITE_USERS, Actual, Topic, Wanted
+from millrace.platform.core.platform import Platform
+from millrace.provisioning.core.site_rights import Actual, Topic, Wanted
 from millrace.provisioning.io.site_admin import admin_of
 from millrace.secrets.io.passwords import known_users, read_user
-from millrace.settings.core.layout import Layout
 from millrace.site_changes.core.site_request import Action, Wish
 from millrace.site_changes.io import retirement
 from millrace.site_changes.io.change_run import carry_out, plan_change
 from millrace.sites.core.spec import ClientSettings
+from millrace.sites.core.user_names import SITE_USERS
 from millrace.storage.io.properties import read_properties
 from tests.integration.conftest import NewDriver, RunningSite
 from tests.integration.stands.lake.ingest_driver import START_TIMEOUT_S
@@ -41,9 +42,9 @@ table: temperature
 
 
 @pytest.fixture
-def desk(site: RunningSite, tmp_path: Path) -> Iterator[Layout]:
+def desk(site: RunningSite, tmp_path: Path) -> Iterator[Platform]:
     """Files of its own, over the papers and passwords of the broker that runs."""
-    layout = Layout(tmp_path)
+    layout = Platform(tmp_path)
     for folder in (layout.sites, layout.pipelines, layout.var):
         folder.mkdir(parents=True)
     for folder in ("pki", "authority", "keys", "secrets"):
@@ -75,7 +76,7 @@ def killed_after(steps: int) -> Callable[[str], None]:
     return say
 
 
-def do(layout: Layout, wish: Wish, say: Callable[[str], None] = nothing) -> Path | None:
+def do(layout: Platform, wish: Wish, say: Callable[[str], None] = nothing) -> Path | None:
     return carry_out(layout, plan_change(layout, wish), say)
 
 
@@ -140,7 +141,7 @@ class Flow:
         wait_until(lambda: self.poll() >= self.sent, 30, "all read", poll_s=0)
 
 
-def test_a_new_password_disturbs_nobody_who_is_connected(site: RunningSite, desk: Layout) -> None:
+def test_a_new_password_disturbs_nobody_who_is_connected(site: RunningSite, desk: Platform) -> None:
     site.add_topic("rotated", partitions=1)
     old = site.settings("app")
     with Flow(old, "rotated") as flow:
@@ -154,7 +155,7 @@ def test_a_new_password_disturbs_nobody_who_is_connected(site: RunningSite, desk
 
 
 @pytest.mark.parametrize("steps", [1, 2, 3])
-def test_a_rotation_cut_short_is_run_again(site: RunningSite, desk: Layout, steps: int) -> None:
+def test_a_rotation_cut_short_is_run_again(site: RunningSite, desk: Platform, steps: int) -> None:
     before = read_user(desk, SITE, "gateway").password
     with pytest.raises(Killed):
         do(desk, rotation("gateway"), killed_after(steps))
@@ -166,7 +167,7 @@ def test_a_rotation_cut_short_is_run_again(site: RunningSite, desk: Layout, step
 
 @pytest.mark.parametrize("steps", [None, 1, 7])
 def test_retiring_takes_users_and_rights_and_leaves_topics(
-    site: RunningSite, desk: Layout, steps: int | None
+    site: RunningSite, desk: Platform, steps: int | None
 ) -> None:
     topics = look(site).topics
     if steps:
@@ -183,7 +184,7 @@ def test_retiring_takes_users_and_rights_and_leaves_topics(
     assert "# its own" in (desk.retired_sites / f"{SITE}.yaml").read_text()
 
 
-def beating(layout: Layout, age: timedelta) -> None:
+def beating(layout: Platform, age: timedelta) -> None:
     seen = SiteBeat(
         site=SITE,
         batch=1,
@@ -205,7 +206,7 @@ def beating(layout: Layout, age: timedelta) -> None:
 
 
 def test_users_stay_while_a_job_reads_as_one_of_them(
-    site: RunningSite, desk: Layout, monkeypatch: pytest.MonkeyPatch
+    site: RunningSite, desk: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     beating(desk, age=timedelta(0))
     monkeypatch.setattr(retirement, "_JOBS_LET_GO_S", 0.0)
@@ -214,7 +215,7 @@ def test_users_stay_while_a_job_reads_as_one_of_them(
     assert look(site).users >= set(SITE_USERS)
 
 
-def test_users_go_when_the_job_has_let_go(site: RunningSite, desk: Layout) -> None:
+def test_users_go_when_the_job_has_let_go(site: RunningSite, desk: Platform) -> None:
     beating(desk, age=timedelta(seconds=25))
     said: list[str] = []
     do(desk, RETIREMENT, said.append)
@@ -223,7 +224,7 @@ def test_users_go_when_the_job_has_let_go(site: RunningSite, desk: Layout) -> No
 
 
 def test_the_bundle_alone_is_enough_to_send_and_for_nothing_else(
-    site: RunningSite, desk: Layout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    site: RunningSite, desk: Platform, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site.add_topic("bundled")
     site.provision(Wanted(topics=(Topic(name="theirs", partitions=1),)))
@@ -267,7 +268,7 @@ def addition(site: RunningSite) -> Wish:
 
 
 def test_a_site_that_is_added_is_ready_when_its_file_is_there(
-    site: RunningSite, desk: Layout
+    site: RunningSite, desk: Platform
 ) -> None:
     """The cluster knows some of our users from elsewhere; from here on their passwords are ours."""
     desk.site(SITE).unlink()
@@ -286,7 +287,7 @@ def test_a_site_that_is_added_is_ready_when_its_file_is_there(
 
 
 def test_a_cluster_that_knows_no_administrator_of_ours_is_told_of(
-    site: RunningSite, desk: Layout
+    site: RunningSite, desk: Platform
 ) -> None:
     desk.site(SITE).unlink()
     wish = Wish(action=Action.ADD, site="plant-u", bootstrap=site.spec.bootstrap)
@@ -296,7 +297,7 @@ def test_a_cluster_that_knows_no_administrator_of_ours_is_told_of(
 
 
 @pytest.mark.parametrize("action", [Action.ADD, Action.CHANGE])
-def test_a_site_that_does_not_answer_changes_no_file(desk: Layout, action: Action) -> None:
+def test_a_site_that_does_not_answer_changes_no_file(desk: Platform, action: Action) -> None:
     name = {"site": "plant-n"} if action is Action.ADD else {"site": "far"}
     before = {file: file.read_text() for file in desk.sites.rglob("*.yaml")}
     with pytest.raises(UnreachableError, match=r"no answer from 127\.0\.0\.1:2"):
@@ -304,7 +305,7 @@ def test_a_site_that_does_not_answer_changes_no_file(desk: Layout, action: Actio
     assert {file: file.read_text() for file in desk.sites.rglob("*.yaml")} == before
 
 
-def login(layout: Layout, user: str) -> Callable[[], dict[str, str]]:
+def login(layout: Platform, user: str) -> Callable[[], dict[str, str]]:
     def read() -> dict[str, str]:
         now = read_user(layout, SITE, user)
         return {"sasl.username": now.username, "sasl.password": now.password}
@@ -323,7 +324,7 @@ def rows(table: Path) -> int:
 
 
 def test_job_and_simulator_take_the_new_password_when_they_connect_again(
-    site: RunningSite, desk: Layout, new_driver: NewDriver
+    site: RunningSite, desk: Platform, new_driver: NewDriver
 ) -> None:
     """What was connected stays so; a broker that restarts makes everybody log in anew."""
     driver = new_driver("login")

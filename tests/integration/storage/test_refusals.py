@@ -15,9 +15,9 @@ from millrace.kafka.io.client_errors import (
     Watch,
     watched,
 )
+from millrace.platform.core.platform import Platform
 from millrace.secrets.core.certificates import Role
 from millrace.secrets.io.pki import ensure_authority, ensure_certificate
-from millrace.settings.core.layout import Layout
 from millrace.sites.core.spec import ClientSettings
 
 
@@ -59,7 +59,7 @@ def test_client_without_tls_is_refused_and_told_so(site, protocol):
 
 
 def test_client_that_trusts_another_ca_refuses_the_broker(site, tmp_path: Path):
-    other = Layout(tmp_path)
+    other = Platform(tmp_path)
     ensure_authority(other)
     error = refusal(site, {**site.settings("app"), "ssl.ca.location": str(other.ca)})
     assert isinstance(error, RefusedError)

@@ -12,7 +12,7 @@ from millrace.base.errors import MillraceError
 from millrace.jobs.core.heartbeat import Heartbeat, Phase
 from millrace.jobs.io.generations import claim
 from millrace.jobs.io.mailbox import Mailbox
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 from spark_jobs.engine.fence import FencedError
 from spark_jobs.engine.heartbeat_writer import Pulse
 from spark_jobs.engine.job_main import run_job
@@ -32,7 +32,7 @@ def own_signals() -> Iterator[None]:
 
 @pytest.fixture
 def pulse(tmp_path: Path) -> Pulse:
-    job = plan_counter(CounterFile(name="c", step=1), Layout(tmp_path))
+    job = plan_counter(CounterFile(name="c", step=1), Platform(tmp_path))
     return Pulse(job.model_copy(update={"generation": 2}), lambda common: common)
 
 

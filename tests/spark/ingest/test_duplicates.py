@@ -10,8 +10,8 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
+from millrace.kafka.core.header_names import EPOCH, PRODUCER, SEQUENCE
 from millrace.repair.core.backfill_spec import BackfillSpec
-from millrace.repair.core.verify_spec import EPOCH, PRODUCER, SEQUENCE
 from spark_jobs.engine.append import Batch, Written
 from spark_jobs.repair.backfill import backfill
 from spark_jobs.repair.producers import look_at_producers

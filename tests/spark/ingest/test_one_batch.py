@@ -14,7 +14,7 @@ from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 
 from millrace.ingest.core import sharing
-from millrace.repair.core.verify_spec import EPOCH, PRODUCER, SEQUENCE
+from millrace.kafka.core.header_names import EPOCH, PRODUCER, SEQUENCE
 from spark_jobs.ingest.site_batch import BatchFiles, RefinedBatch
 from tests.batch_lives import Crash, Record
 from tests.spark.fake_stream import RECORDS, FakeStream, Headers

@@ -22,13 +22,13 @@ from millrace.cloud.core.infrastructure import refuse_unmeant
 from millrace.gateway.spec.core.gateway_file import GatewaySpec
 from millrace.incidents.core.event import Event, Gap, Kind
 from millrace.pipelines.core.spec import PipelineSpec
-from millrace.pipelines.io.named_sites import find_site
+from millrace.platform.core.platform import Platform
+from millrace.platform.io.environment import LocalSettings
 from millrace.relay.cli import read_part
 from millrace.relay.core.spec import RelaySpec
+from millrace.relay.io.named_sites import find_site
 from millrace.schemas.io import local_registry, schema_files
 from millrace.secrets.io import device_certificates
-from millrace.settings.core.layout import Layout
-from millrace.settings.io.environment import LocalSettings
 from millrace.site_changes.core.site_request import Action, Wish
 from millrace.site_changes.io.change_run import plan_change
 from millrace.sites.core.spec import SiteSpec
@@ -86,7 +86,7 @@ def gap(**said: Any) -> object:
     return Gap.model_validate({"site": "a", "topic": "t", "partition": 0, "span": span, **said})
 
 
-def wish(layout: Layout, action: Action, site: str) -> object:
+def wish(layout: Platform, action: Action, site: str) -> object:
     told = {"bootstrap": "127.0.0.1:9092"} if action is Action.ADD else {}
     return plan_change(layout, Wish(action=action, site=site, local=action is Action.ADD, **told))
 
@@ -96,7 +96,7 @@ def gateway(**said: Any) -> object:
     return GatewaySpec.model_validate(given)
 
 
-def schema_file(layout: Layout, name: str) -> object:
+def schema_file(layout: Platform, name: str) -> object:
     return schema_files.read_name(layout.schemas / f"1-{name}.avsc")
 
 
@@ -106,7 +106,7 @@ def terraform(name: str) -> object:
 
 
 # What each door takes a name for; all of them refuse it, and nothing is written.
-DOORS: dict[str, Callable[[Layout, str], object]] = {
+DOORS: dict[str, Callable[[Platform, str], object]] = {
     "file of a site: name": lambda _, n: SiteSpec(name=n, bootstrap="h:1"),
     "file of a pipeline: name": lambda _, n: pipeline(name=n),
     "file of a pipeline: sites": lambda _, n: pipeline(sites=[n]),
@@ -160,8 +160,8 @@ DOORS: dict[str, Callable[[Layout, str], object]] = {
 
 
 @pytest.fixture
-def layout(tmp_path: Path) -> Layout:
-    made = Layout(tmp_path / "home")
+def layout(tmp_path: Path) -> Platform:
+    made = Platform(tmp_path / "home")
     for folder in (made.pipelines, made.sites, made.clusters, made.relays, made.schemas):
         folder.mkdir(parents=True)
     (made.sites / "plant-a.yaml").write_text("name: plant-a\nbootstrap: 127.0.0.1:1\n")
@@ -169,20 +169,20 @@ def layout(tmp_path: Path) -> Layout:
     return made
 
 
-def tree(layout: Layout) -> dict[str, str | None]:
+def tree(layout: Platform) -> dict[str, str | None]:
     files = layout.home.parent.rglob("*")
     return {str(file): file.read_text() if file.is_file() else None for file in files}
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_a_hostile_name_gets_in_nowhere(door: str, layout: Layout) -> None:
+def test_a_hostile_name_gets_in_nowhere(door: str, layout: Platform) -> None:
     before = tree(layout)
     let_in = [what for what, name in HOSTILE.items() if lets_in(DOORS[door], layout, name)]
     assert let_in == []
     assert tree(layout) == before
 
 
-def lets_in(door: Callable[[Layout, str], object], layout: Layout, name: str) -> bool:
+def lets_in(door: Callable[[Platform, str], object], layout: Platform, name: str) -> bool:
     """Any other error than these is no refusal, and fails the test."""
     try:
         door(layout, name)
@@ -207,7 +207,7 @@ def lets_in(door: Callable[[Layout, str], object], layout: Layout, name: str) ->
         ("command: relay, a loss of a topic", "temperature-data"),
     ],
 )
-def test_a_usual_name_gets_in(door: str, name: str, layout: Layout) -> None:
+def test_a_usual_name_gets_in(door: str, name: str, layout: Platform) -> None:
     DOORS[door](layout, name)
 
 

@@ -17,8 +17,8 @@ from millrace.cloud.core.infrastructure import InfrastructureError
 from millrace.cloud.io.release import name_release
 from millrace.cloud.io.terraform_outputs import read_outputs
 from millrace.pipelines.core.spec import PipelineSpec
-from millrace.settings.core.layout import Layout
-from millrace.settings.io.environment import HOME_VARIABLE
+from millrace.platform.core.platform import Platform
+from millrace.settings.core.paths import HOME_VARIABLE
 from millrace.sites.core.spec import SiteSpec
 
 CHECKOUT = Path(__file__).parents[3]
@@ -158,7 +158,7 @@ def check(home: Path, file: Path, *options: str) -> Any:
 
 
 def test_the_command_says_that_all_is_there(home: Path) -> None:
-    done = check(home, told_file(home, name_release(Layout(home))))
+    done = check(home, told_file(home, name_release(Platform(home))))
     assert (done.exit_code, done.stdout) == (0, "prod has all that 1 pipeline needs\n")
     assert not (home / "var" / "release").exists()
 
@@ -186,7 +186,7 @@ def test_outputs_of_another_form_are_refused(
     file = home / "told.json"
     file.write_text(text)
     with pytest.raises(InfrastructureError, match=said):
-        read_outputs(Layout(home), environment, file)
+        read_outputs(Platform(home), environment, file)
 
 
 def test_outputs_are_asked_for_where_terraform_is(
@@ -197,7 +197,7 @@ def test_outputs_are_asked_for_where_terraform_is(
     program.write_text("""#!/bin/sh\necho '{"where": {"value": "'$(basename $PWD)'"}}'\n""")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
-    assert read_outputs(Layout(home), "prod", None) == {"where": "prod"}
+    assert read_outputs(Platform(home), "prod", None) == {"where": "prod"}
 
 
 def test_a_machine_without_terraform_is_told_of_the_file(
@@ -205,4 +205,4 @@ def test_a_machine_without_terraform_is_told_of_the_file(
 ) -> None:
     monkeypatch.setenv("PATH", "")
     with pytest.raises(InfrastructureError, match="name the file by --outputs"):
-        read_outputs(Layout(home), "prod", None)
+        read_outputs(Platform(home), "prod", None)

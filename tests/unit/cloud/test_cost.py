@@ -12,12 +12,12 @@ from typer.testing import CliRunner
 from millrace.cli import app
 from millrace.cloud.core.cost import ENDPOINTS, HOURS, Estimate, Load
 from millrace.cloud.core.cost_book import CostBook
-from millrace.pipelines.io.loader import load_file
-from millrace.settings.core.layout import Layout
-from millrace.settings.io.environment import HOME_VARIABLE
+from millrace.platform.core.platform import Platform
+from millrace.settings.core.paths import HOME_VARIABLE
+from millrace.specs.spec_files import load_file
 
 CHECKOUT = Path(__file__).parents[3]
-LAYOUT = Layout(CHECKOUT)
+LAYOUT = Platform(CHECKOUT)
 GUIDE = CHECKOUT / "docs" / "guide" / "cloud-costs.md"
 BLOCK = re.compile(r"^    \$ \.venv/bin/millrace (cost .*)\n((?:    .*\n)+)", re.MULTILINE)
 VALUE = re.compile(r"^\s+(instance_type|brokers|storage_gb|executors|cores|size)\s+= \"?([\w.]+)")

@@ -11,27 +11,27 @@ from pathlib import Path
 import pytest
 
 from millrace.cloud.io.release import pack
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 
 CHECKOUT = Path(__file__).parents[3]
 
 
 @pytest.fixture
-def layout(tmp_path: Path) -> Layout:
+def layout(tmp_path: Path) -> Platform:
     for name in ("dags", "plugins", "expectations", "schemas"):
         shutil.copytree(CHECKOUT / name, tmp_path / name)
     shutil.copytree(CHECKOUT / "src/millrace/jobs", tmp_path / "src/millrace/jobs")
     for name in ("pyproject.toml", "uv.lock"):
         shutil.copy(CHECKOUT / name, tmp_path)
-    return Layout(tmp_path)
+    return Platform(tmp_path)
 
 
-def test_equal_files_are_one_release(layout: Layout) -> None:
+def test_equal_files_are_one_release(layout: Platform) -> None:
     first = pack(layout), (layout.release / "plugins.zip").read_bytes()
     assert (pack(layout), (layout.release / "plugins.zip").read_bytes()) == first
 
 
-def test_another_pipeline_file_is_another_release(layout: Layout) -> None:
+def test_another_pipeline_file_is_another_release(layout: Platform) -> None:
     before = pack(layout)
     file = layout.pipelines / "temperature.yaml"
     file.write_text(file.read_text() + "# Changed\n")
@@ -40,20 +40,20 @@ def test_another_pipeline_file_is_another_release(layout: Layout) -> None:
     assert json.loads((layout.release / "plan.json").read_text())["release"] == after
 
 
-def test_a_release_is_packed_where_its_runner_is_not_set_up(layout: Layout) -> None:
+def test_a_release_is_packed_where_its_runner_is_not_set_up(layout: Platform) -> None:
     file = layout.pipelines / "temperature.yaml"
     file.write_text(file.read_text().replace("runner: local", "runner: emr-serverless"))
     assert pack(layout)
 
 
-def test_another_suite_is_another_release(layout: Layout) -> None:
+def test_another_suite_is_another_release(layout: Platform) -> None:
     before = pack(layout)
     file = layout.expectations / "silver_temperature.json"
     file.write_text(file.read_text() + "\n")
     assert pack(layout) != before
 
 
-def test_plugins_bring_our_package(layout: Layout) -> None:
+def test_plugins_bring_our_package(layout: Platform) -> None:
     pack(layout)
     with zipfile.ZipFile(layout.release / "plugins.zip") as archive:
         names = set(archive.namelist())
@@ -66,7 +66,7 @@ def test_plugins_bring_our_package(layout: Layout) -> None:
 
 
 def test_all_that_a_managed_airflow_fetches_has_a_hash_and_nothing_of_its_own_is_named(
-    layout: Layout,
+    layout: Platform,
 ) -> None:
     pack(layout)
     first, *rest = (layout.release / "requirements.txt").read_text().splitlines()

@@ -17,7 +17,7 @@ from millrace.expectations.io.suite_files import load_suite
 from millrace.lake.core.columns import resolve_columns
 from millrace.pipelines.core.spec import PipelineSpec
 from millrace.pipelines.io.refining import check_quality, load_refine
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 
 CHECKOUT = Path(__file__).parents[3]
 COLUMNS = {
@@ -330,14 +330,16 @@ def pipeline(**others: Any) -> PipelineSpec:
 
 
 def test_the_example_suite_fits_its_pipeline() -> None:
-    refine = load_refine(Layout(CHECKOUT), pipeline(quality="expectations/silver_temperature.json"))
+    refine = load_refine(
+        Platform(CHECKOUT), pipeline(quality="expectations/silver_temperature.json")
+    )
     assert refine is not None
     assert len(refine.rules) == 9
     assert {rule.severity for rule in refine.rules} == {"critical", "warning", "info"}
 
 
 def test_a_suite_that_is_not_there_names_those_that_are(tmp_path: Path) -> None:
-    layout = Layout(tmp_path)
+    layout = Platform(tmp_path)
     layout.expectations.mkdir()
     write(layout.expectations / "other.json", entry(BETWEEN, column="value", min_value=0))
     missing, bad = pipeline(quality="expectations/x.json"), pipeline(quality="expectations/y.json")

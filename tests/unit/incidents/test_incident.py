@@ -8,11 +8,11 @@ import pytest
 
 from millrace.base.hidden import hidden
 from millrace.base.ranges import Range
+from millrace.fleet.core.incident_page import Scene, render_incident
 from millrace.fleet.core.pipeline_card import make_card, make_page
 from millrace.incidents.core.event import Event, Gap, Kind, make_event
 from millrace.incidents.core.incident import WINDOW, Incident, forgotten, gather, replay_form
 from millrace.incidents.core.incident_advice import advise
-from millrace.incidents.core.incident_page import Scene, render_incident
 from millrace.jobs.core.condition import Condition
 from millrace.jobs.core.journal import Journal
 from millrace.pipelines.core.spec import PipelineSpec

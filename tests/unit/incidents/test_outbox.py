@@ -15,11 +15,13 @@ from millrace.incidents.core.event import Event, Kind, make_event, read_event
 from millrace.incidents.core.incident import gather
 from millrace.incidents.io.incident_folders import Incidents
 from millrace.incidents.io.outbox import Outbox, tell
+from millrace.kafka.core.platform_topics import EVENTS
 from millrace.pipelines.io.loader import load_events_site
-from millrace.provisioning.core.site_rights import EVENTS, PLATFORM
+from millrace.platform.core.platform import Platform
+from millrace.platform.io.environment import Settings
 from millrace.secrets.io.passwords import read_user
-from millrace.settings.core.layout import Layout
-from millrace.settings.io.environment import HOME_VARIABLE, Settings
+from millrace.settings.core.paths import HOME_VARIABLE
+from millrace.sites.core.user_names import PLATFORM
 from millrace.stack.io.airflow.airflow_connections import write_connections
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -30,7 +32,7 @@ def event(number: int) -> Event:
     return make_event(Kind.GAP_FOUND, "p", NOW + timedelta(seconds=number), f"{number}")
 
 
-def layout(home: Path, text: str = SETTINGS) -> Layout:
+def layout(home: Path, text: str = SETTINGS) -> Platform:
     (home / "dags" / "pipelines").mkdir(parents=True)
     (home / "dags" / "sites").mkdir()
     site = "name: plant-a\nbootstrap: 127.0.0.1:19092\n"

@@ -13,7 +13,7 @@ from millrace.ingest.io.deployment import PipelineDeployment
 from millrace.jobs.io import installed_kinds
 from millrace.jobs.io.deployments import provision, read_or_recall, recall, recall_as, remember
 from millrace.pipelines.core.spec import PipelineSpec
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 from tests.counting import COUNTING, CounterDeployment
 
 
@@ -25,14 +25,14 @@ def counting(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def layout(tmp_path: Path) -> Layout:
-    made = Layout(tmp_path)
+def layout(tmp_path: Path) -> Platform:
+    made = Platform(tmp_path)
     (made.dags / "counters").mkdir(parents=True)
     write(made, "name: c\nstep: 2\n")
     return made
 
 
-def write(layout: Layout, text: str) -> None:
+def write(layout: Platform, text: str) -> None:
     (layout.dags / "counters" / "c.yaml").write_text(text)
 
 
@@ -46,7 +46,7 @@ def test_a_kind_that_nobody_installed_is_named_with_those_that_are() -> None:
         installed_kinds.load_kind("juggling")
 
 
-def test_what_was_provisioned_is_remembered_as_its_kind(layout: Layout) -> None:
+def test_what_was_provisioned_is_remembered_as_its_kind(layout: Platform) -> None:
     wanted = read_or_recall(layout, COUNTING, "c")
     assert provision(wanted, layout, last_try=False) == ["c counts from 0"]
     assert provision(wanted, layout, last_try=False) == []
@@ -55,7 +55,7 @@ def test_what_was_provisioned_is_remembered_as_its_kind(layout: Layout) -> None:
     assert recall_as(PipelineDeployment, layout, "c") is None
 
 
-def test_a_broken_file_takes_nothing_away(layout: Layout) -> None:
+def test_a_broken_file_takes_nothing_away(layout: Platform) -> None:
     with pytest.raises(MillraceError, match="nowhere"):
         read_or_recall(layout, COUNTING, "nowhere")
     wanted = read_or_recall(layout, COUNTING, "c")
@@ -64,7 +64,7 @@ def test_a_broken_file_takes_nothing_away(layout: Layout) -> None:
     assert read_or_recall(layout, COUNTING, "c") == wanted
 
 
-def test_two_kinds_never_share_a_name(layout: Layout) -> None:
+def test_two_kinds_never_share_a_name(layout: Platform) -> None:
     pipeline = PipelineSpec(name="c", sites="all", topics=("t",), format="json", table="t")
     remember(layout, PipelineDeployment(pipeline=pipeline, sites=()))
     with pytest.raises(MillraceError, match=r"counting 'c'.*kind 'ingest'.*another name"):
@@ -75,13 +75,13 @@ def test_two_kinds_never_share_a_name(layout: Layout) -> None:
 @pytest.mark.parametrize(
     "text", ["", "{", "[]", "{}", json.dumps({"kind": "juggling"}), json.dumps({"kind": "ingest"})]
 )
-def test_what_cannot_be_understood_was_not_remembered(layout: Layout, text: str) -> None:
+def test_what_cannot_be_understood_was_not_remembered(layout: Platform, text: str) -> None:
     layout.job("c").mkdir(parents=True)
     (layout.job("c") / "deployment.json").write_text(text)
     assert recall(layout, "c") is None
 
 
-def test_a_kind_s_field_alone_makes_another_fingerprint_and_digest(layout: Layout) -> None:
+def test_a_kind_s_field_alone_makes_another_fingerprint_and_digest(layout: Platform) -> None:
     before = read_or_recall(layout, COUNTING, "c")
     write(layout, "name: c\nstep: 3\n")
     after = read_or_recall(layout, COUNTING, "c")

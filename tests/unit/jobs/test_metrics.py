@@ -13,9 +13,9 @@ from millrace.base.errors import TransientError
 from millrace.ingest.core.ingest_beat import IngestBeat, SiteBeat
 from millrace.ingest.core.ingest_spec import IngestSpec
 from millrace.jobs.core.heartbeat import PartitionLag, Phase
-from millrace.jobs.core.metrics import Metrics
 from millrace.jobs.io.aws_metrics import put_measures
 from millrace.settings.core.engine import EngineSpec, Tables
+from millrace.settings.core.metrics import Metrics
 from spark_jobs.engine.heartbeat_writer import Pulse
 from tests.support import wait_until
 

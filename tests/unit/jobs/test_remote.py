@@ -17,11 +17,12 @@ from millrace.base.errors import (
 )
 from millrace.ingest.core.ingest_plan import plan_for_runner, plan_for_task
 from millrace.jobs.core import emr_runs, spark_application
-from millrace.jobs.core.remote_jobs import RunNames, engine_for_task, unfit_for
+from millrace.jobs.core.remote_jobs import RunNames, engine_for_task
 from millrace.jobs.core.spec import JobSpec, JobState
 from millrace.jobs.core.task_spec import TaskSpec
+from millrace.pipelines.core.runner_fitness import unfit_for
 from millrace.pipelines.core.spec import PipelineSpec
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 from millrace.settings.core.remotes import EmrServerlessSettings, KubernetesSettings, Remotes
 from millrace.sites.core.spec import SiteSpec
 from millrace.storage.core.bucket import Bucket
@@ -33,7 +34,7 @@ EMR = EmrServerlessSettings(
 CLUSTER = KubernetesSettings(
     namespace="millrace", image="r.example/millrace:1", service_account="spark", secret="logins"
 )
-LAYOUT = Layout(
+LAYOUT = Platform(
     Path("/airflow"), bucket=BUCKET, remotes=Remotes(emr_serverless=EMR, kubernetes=CLUSTER)
 )
 SITE = SiteSpec(name="plant-a", bootstrap="plant-a.example:9092")
@@ -52,7 +53,7 @@ def pipeline(runner: str, **changes: object) -> PipelineSpec:
     return PipelineSpec.model_validate(keys)
 
 
-def job(runner: str, layout: Layout = LAYOUT, generation: int = 3, **changes: object) -> JobSpec:
+def job(runner: str, layout: Platform = LAYOUT, generation: int = 3, **changes: object) -> JobSpec:
     planned = plan_for_runner(pipeline(runner, **changes), [SITE], layout)
     return planned.model_copy(update={"generation": generation})
 
@@ -83,7 +84,7 @@ def test_a_local_job_of_the_same_stack_keeps_its_folder() -> None:
 
 def test_another_image_is_another_job() -> None:
     newer = CLUSTER.model_copy(update={"image": "r.example/millrace:2"})
-    changed = Layout(LAYOUT.home, bucket=BUCKET, remotes=Remotes(kubernetes=newer))
+    changed = Platform(LAYOUT.home, bucket=BUCKET, remotes=Remotes(kubernetes=newer))
     assert job("kubernetes").fingerprint == job("kubernetes").fingerprint
     assert job("kubernetes", changed).fingerprint != job("kubernetes").fingerprint
 
@@ -260,10 +261,10 @@ def test_nothing_that_is_sent_names_a_file_of_keys() -> None:
     ("layout", "says"),
     [
         (LAYOUT, None),
-        (Layout(Path("/airflow"), bucket=BUCKET), "write emr_serverless: with application and"),
-        (Layout(Path("/airflow"), remotes=LAYOUT.remotes), "name a bucket under store:"),
+        (Platform(Path("/airflow"), bucket=BUCKET), "write emr_serverless: with application and"),
+        (Platform(Path("/airflow"), remotes=LAYOUT.remotes), "name a bucket under store:"),
         (
-            Layout(
+            Platform(
                 Path("/airflow"),
                 bucket=BUCKET.model_copy(update={"credentials_file": Path("/x")}),
                 remotes=LAYOUT.remotes,
@@ -274,7 +275,7 @@ def test_nothing_that_is_sent_names_a_file_of_keys() -> None:
     ids=["fits", "not set up", "folder", "keys here"],
 )
 def test_where_a_remote_runner_cannot_work_the_way_out_is_told(
-    layout: Layout, says: str | None
+    layout: Platform, says: str | None
 ) -> None:
     problem = unfit_for("emr-serverless", layout)
     assert (problem is None) == (says is None)

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from millrace.kafka.core.broker_settings import broker_settings
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 from millrace.sites.core.spec import LocalBroker, SiteSpec
 
-LAYOUT = Layout(Path("/home"))
+LAYOUT = Platform(Path("/home"))
 SETTINGS = broker_settings(SiteSpec(name="plant-a", bootstrap="127.0.0.1:19092"), LAYOUT)
 
 

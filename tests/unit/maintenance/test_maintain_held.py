@@ -20,7 +20,7 @@ from millrace.maintenance.io.maintenance_run import maintain, make_plans
 from millrace.maintenance.io.passed_file import PassedFile
 from millrace.maintenance.text import held_lines, plan_lines
 from millrace.pipelines.core.spec import Keep, PipelineSpec
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 from millrace.storage.io.objects import FolderObjects
 from tests.unit.maintenance.tables_of_days import rows_of
 
@@ -33,12 +33,12 @@ PIPELINE = PipelineSpec(
 
 
 @pytest.fixture
-def layout(tmp_path: Path) -> Layout:
-    return Layout(tmp_path, events_site="plant-a")
+def layout(tmp_path: Path) -> Platform:
+    return Platform(tmp_path, events_site="plant-a")
 
 
 @pytest.fixture
-def table(layout: Layout) -> Path:
+def table(layout: Platform) -> Path:
     """Ten days, of which six are too old, and one went today already."""
     place = Path(layout.table("bronze", "t"))
     ensure_bronze(place)
@@ -53,7 +53,7 @@ def table(layout: Layout) -> Path:
     return place
 
 
-def plans(layout: Layout, *, agreed: bool = False) -> list[TablePlan]:
+def plans(layout: Platform, *, agreed: bool = False) -> list[TablePlan]:
     return make_plans(layout, PIPELINE, None, NOW, agreed=agreed)
 
 
@@ -63,7 +63,7 @@ def gone(plans: Iterable[TablePlan]) -> list[date]:
 
 
 def test_what_is_held_back_is_told_once_a_day_with_the_way_to_say_yes(
-    layout: Layout, table: Path
+    layout: Platform, table: Path
 ) -> None:
     outbox = Outbox(layout.outbox)
     for _ in range(2):
@@ -84,14 +84,14 @@ def test_what_is_held_back_is_told_once_a_day_with_the_way_to_say_yes(
     assert "--yes" in held_lines(made, "p")[1]
 
 
-def test_after_a_yes_all_that_is_old_goes(layout: Layout, table: Path) -> None:
+def test_after_a_yes_all_that_is_old_goes(layout: Platform, table: Path) -> None:
     made = plans(layout, agreed=True)
     assert gone(made) == [TODAY - timedelta(days=age) for age in range(9, 3, -1)]
     assert not made[0].held
 
 
 def test_a_layer_of_which_nothing_is_remembered_begins_at_its_oldest_day(
-    layout: Layout, table: Path
+    layout: Platform, table: Path
 ) -> None:
     (layout.job("p") / "retention-bronze.json").unlink()
     made = plans(layout)

@@ -8,7 +8,7 @@ import pytest
 
 from millrace.base.errors import BadValueError, MissingKeyError, SpecErrors, UnknownKeyError
 from millrace.pipelines.io.loader import load_pipelines, load_sites
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 
 PIPELINE = {
     "name": "temperature",
@@ -26,8 +26,8 @@ def write(file: Path, keys: dict[str, str]) -> None:
 
 
 @pytest.fixture
-def layout(tmp_path: Path) -> Layout:
-    layout = Layout(tmp_path)
+def layout(tmp_path: Path) -> Platform:
+    layout = Platform(tmp_path)
     write(layout.sites / "plant-a.yaml", SITE)
     write(layout.pipelines / "temperature.yaml", PIPELINE)
     return layout
@@ -109,7 +109,7 @@ BAD_PIPELINES = {
     ("keys", "kind", "line", "words"), BAD_PIPELINES.values(), ids=BAD_PIPELINES.keys()
 )
 def test_a_bad_pipeline_file_names_line_key_and_way_out(
-    layout: Layout, keys: dict[str, str], kind: type, line: int | None, words: list[str]
+    layout: Platform, keys: dict[str, str], kind: type, line: int | None, words: list[str]
 ) -> None:
     file = layout.pipelines / "temperature.yaml"
     write(file, keys)
@@ -158,7 +158,7 @@ BAD_SITES = {
     ("keys", "kind", "line", "words"), BAD_SITES.values(), ids=BAD_SITES.keys()
 )
 def test_a_bad_site_file_names_line_key_and_way_out(
-    layout: Layout, keys: dict[str, str], kind: type, line: int | None, words: list[str]
+    layout: Platform, keys: dict[str, str], kind: type, line: int | None, words: list[str]
 ) -> None:
     file = layout.sites / "plant-a.yaml"
     write(file, keys)
@@ -170,7 +170,7 @@ def test_a_bad_site_file_names_line_key_and_way_out(
     assert all(word in str(error) for word in words), str(error)
 
 
-def test_one_run_shows_every_error(layout: Layout) -> None:
+def test_one_run_shows_every_error(layout: Platform) -> None:
     write(layout.pipelines / "temperature.yaml", PIPELINE | {"format": "xml", "partitions": "0"})
     write(layout.pipelines / "vibration.yaml", without(PIPELINE, "sites") | {"name": "vibration"})
     with pytest.raises(SpecErrors) as caught:
@@ -182,13 +182,13 @@ def test_one_run_shows_every_error(layout: Layout) -> None:
     ]
 
 
-def test_two_pipelines_never_write_one_table(layout: Layout) -> None:
+def test_two_pipelines_never_write_one_table(layout: Platform) -> None:
     write(layout.pipelines / "copy.yaml", PIPELINE | {"name": "copy"})
     with pytest.raises(SpecErrors, match="written by pipeline 'copy' already"):
         load_pipelines(layout)
 
 
-def test_local_brokers_never_share_a_port(layout: Layout) -> None:
+def test_local_brokers_never_share_a_port(layout: Platform) -> None:
     for name, port in (("plant-a", 19092), ("plant-b", 19094)):
         keys = {"name": name, "bootstrap": f"127.0.0.1:{port}", "local": "{}"}
         write(layout.sites / f"{name}.yaml", keys)
@@ -196,7 +196,7 @@ def test_local_brokers_never_share_a_port(layout: Layout) -> None:
         load_sites(layout)
 
 
-def test_defaults_are_safe(layout: Layout) -> None:
+def test_defaults_are_safe(layout: Platform) -> None:
     (pipeline,) = load_pipelines(layout)
     assert pipeline.freshness.total_seconds() == 2
     assert pipeline.supervise.restarts_per_hour == 5

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from supervisor.options import ServerOptions
 
+from millrace.platform.core.platform import Platform
 from millrace.processes.core.program import Program
 from millrace.processes.core.supervisor_config import render_config, render_job
-from millrace.settings.core.layout import Layout
 from millrace.storage.io.files import write_atomic
 
 
-def parse(layout: Layout, programs: list[Program]) -> ServerOptions:
+def parse(layout: Platform, programs: list[Program]) -> ServerOptions:
     layout.run.mkdir(parents=True)
     layout.logs.mkdir(parents=True)
     write_atomic(layout.supervisor_config, render_config(programs, layout))
@@ -38,13 +38,13 @@ def program(tmp_path: Path, **changes: object) -> Program:
 @pytest.mark.parametrize("text", ["plain", "100%", 'say "hi"', "two words", "a,b=c", "%(x)s"])
 def test_every_text_arrives_as_it_was(tmp_path: Path, text: str) -> None:
     part = program(tmp_path, command=("/bin/part", text), environment={"A": text.replace('"', "")})
-    config = parse(Layout(tmp_path), [part]).process_group_configs[0].process_configs[0]
+    config = parse(Platform(tmp_path), [part]).process_group_configs[0].process_configs[0]
     assert shlex.split(config.command) == ["/bin/part", text]
     assert config.environment == {"A": text.replace('"', "")}
 
 
 def test_it_listens_on_a_private_socket_only(tmp_path: Path) -> None:
-    layout = Layout(tmp_path)
+    layout = Platform(tmp_path)
     servers = parse(layout, []).server_configs
     assert [server["file"] for server in servers] == [str(layout.supervisor_socket)]
     assert [server["chmod"] for server in servers] == [0o700]
@@ -52,7 +52,7 @@ def test_it_listens_on_a_private_socket_only(tmp_path: Path) -> None:
 
 
 def test_a_part_is_kept_alive_and_a_job_is_not(tmp_path: Path) -> None:
-    layout = Layout(tmp_path)
+    layout = Platform(tmp_path)
     write_atomic(
         layout.job("temperature") / "program.conf",
         render_job(program(tmp_path, name="job-temperature", autostart=False, autorestart=False)),

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from millrace.base.errors import SpecErrors
-from millrace.pipelines.io.loader import load_clusters, load_pipelines, load_relays
-from millrace.settings.core.layout import Layout
+from millrace.pipelines.io.loader import load_pipelines
+from millrace.platform.core.platform import Platform
+from millrace.relay.io.relay_files import load_clusters, load_relays
 from millrace.sites.io.site_files import with_brokers
 
 GOOD = "name: r\nsites: all\ntopics: [t]\nto: centre\n"
@@ -16,8 +17,8 @@ CENTRE = "name: centre\nbootstrap: 127.0.0.1:19292\nlocal: {brokers: 3}  # here\
 
 
 @pytest.fixture
-def layout(tmp_path: Path) -> Layout:
-    layout = Layout(tmp_path)
+def layout(tmp_path: Path) -> Platform:
+    layout = Platform(tmp_path)
     for folder in (layout.sites, layout.clusters, layout.relays, layout.pipelines):
         folder.mkdir(parents=True)
     layout.site("plant-a").write_text("name: plant-a\nbootstrap: 127.0.0.1:19092\nlocal: {}\n")
@@ -26,7 +27,7 @@ def layout(tmp_path: Path) -> Layout:
     return layout
 
 
-def test_files_are_read(layout: Layout) -> None:
+def test_files_are_read(layout: Platform) -> None:
     (relay,) = load_relays(layout)
     assert relay.target("plant-a", "t") == "plant-a.t"
     assert [cluster.brokers for cluster in load_clusters(layout)] == [3]
@@ -44,7 +45,7 @@ def test_files_are_read(layout: Layout) -> None:
     ],
 )
 def test_a_mistake_is_named_with_its_line_and_the_way_out(
-    layout: Layout, text: str, message: str
+    layout: Platform, text: str, message: str
 ) -> None:
     (layout.relays / "r.yaml").write_text(text)
     with pytest.raises(SpecErrors) as caught:
@@ -52,14 +53,14 @@ def test_a_mistake_is_named_with_its_line_and_the_way_out(
     assert message in str(caught.value)
 
 
-def test_brokers_of_a_cluster_take_no_port_of_a_site(layout: Layout) -> None:
+def test_brokers_of_a_cluster_take_no_port_of_a_site(layout: Platform) -> None:
     near = CENTRE.replace("19292", "19086")
     (layout.clusters / "centre.yaml").write_text(near)
     with pytest.raises(SpecErrors, match=r"needs port 19092, which site 'plant-a' has"):
         load_clusters(layout)
 
 
-def test_a_cluster_is_no_site_of_a_pipeline(layout: Layout) -> None:
+def test_a_cluster_is_no_site_of_a_pipeline(layout: Platform) -> None:
     pipeline = "name: p\nsites: [centre]\ntopics: [t]\nformat: json\ntable: p\n"
     (layout.pipelines / "p.yaml").write_text(pipeline)
     with pytest.raises(SpecErrors, match="site 'centre' does not exist"):

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from millrace.base.errors import MillraceError
+from millrace.platform.core.platform import Platform
+from millrace.platform.io.environment import Settings
 from millrace.schemas.core.registry import (
     OutOfStepError,
     Registry,
@@ -22,8 +24,6 @@ from millrace.schemas.core.registry import (
     topic_of,
 )
 from millrace.schemas.io.local_registry import NotInstalledError, keep, prepare_registry
-from millrace.settings.core.layout import Layout
-from millrace.settings.io.environment import Settings
 
 PASSWORDS = {User.ADMIN: "one", User.PUBLISHER: "two", User.READER: "three"}
 
@@ -106,7 +106,7 @@ def test_a_registry_that_is_not_installed_says_what_installs_it(settings):
 
 @pytest.mark.parametrize("topic", ["x/../../y", "../y", "/etc/y", "a b", "", "t\n", "t\0"])
 def test_a_subject_that_would_be_a_path_becomes_no_file(tmp_path, topic):
-    layout = Layout(tmp_path)
+    layout = Platform(tmp_path)
     with pytest.raises(MillraceError, match="is no name that can be used"):
         keep(layout, 7, topic, "{}")
     assert list(tmp_path.rglob("*")) == []

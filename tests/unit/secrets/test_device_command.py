@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from millrace.platform.core.platform import Platform
 from millrace.secrets.core.revoked import revoked_in
 from millrace.secrets.io.pki import ensure_authority
-from millrace.settings.core.layout import Layout
 from millrace.site_changes.cli.site_command import app
 from tests.unit.homes import with_plant_a
 
 
 @pytest.fixture
-def layout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Layout:
+def layout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Platform:
     return with_plant_a(tmp_path, monkeypatch)
 
 

@@ -13,6 +13,7 @@ from cryptography import x509
 from cryptography.x509.oid import NameOID
 
 from millrace.base.addresses import LOCAL_NAMES
+from millrace.platform.core.platform import Platform
 from millrace.secrets.core import certificates
 from millrace.secrets.core.certificates import Authority, Role
 from millrace.secrets.io.device_certificates import issue
@@ -24,17 +25,16 @@ from millrace.secrets.io.pki import (
     ensure_server_certificate,
 )
 from millrace.secrets.io.succession import Place, begin, end, switch
-from millrace.settings.core.layout import Layout
 from millrace.sites.core.spec import SiteSpec
 from millrace.storage.io.files import write_atomic
 
 
 @pytest.fixture
-def layout(tmp_path: Path) -> Layout:
-    return Layout(tmp_path)
+def layout(tmp_path: Path) -> Platform:
+    return Platform(tmp_path)
 
 
-def make(layout: Layout, name: str = "plant-a-broker") -> Path:
+def make(layout: Platform, name: str = "plant-a-broker") -> Path:
     file = layout.broker_certificate("plant-a")
     return ensure_certificate(layout, file, name, Role.PEER, LOCAL_NAMES)
 
@@ -98,7 +98,7 @@ def test_leaf_is_renewed_in_time(layout):
 ELSEWHERE = SiteSpec(name="plant-x", bootstrap="kafka.plant-x.example:9093")
 
 
-def old_administrator(layout: Layout, authority: Authority) -> Path:
+def old_administrator(layout: Platform, authority: Authority) -> Path:
     """Its end is near."""
     key, long_ago = certificates.new_key(), datetime.now(UTC) - timedelta(days=825 - 59)
     old = certificates.make_leaf(authority, key, "plant-x-admin", long_ago, Role.CLIENT)
@@ -126,7 +126,7 @@ def test_an_administrator_of_a_cluster_elsewhere_goes_over_to_a_new_root(layout)
 
 def test_an_administrator_that_somebody_else_has_signed_is_left_alone(layout, tmp_path):
     ensure_authority(layout)
-    file = old_administrator(layout, ensure_authority(Layout(tmp_path / "other")))
+    file = old_administrator(layout, ensure_authority(Platform(tmp_path / "other")))
     before = file.read_text()
     ensure_administrator(layout, ELSEWHERE)
     assert file.read_text() == before
@@ -149,7 +149,7 @@ def test_leaf_of_another_name_is_not_taken(layout):
 
 
 def test_leaf_of_another_ca_is_made_again(layout, tmp_path):
-    foreign = make(Layout(tmp_path / "other"))
+    foreign = make(Platform(tmp_path / "other"))
     ensure_authority(layout)
     write_atomic(layout.broker_certificate("plant-a"), foreign.read_text())
     leaf_of(make(layout)).verify_directly_issued_by(ensure_authority(layout).certificate)
@@ -182,8 +182,8 @@ def test_lost_ca_key_is_an_error_that_names_it(layout):
 
 def test_ca_of_another_key_is_an_error(layout, tmp_path):
     make(layout)
-    ensure_authority(Layout(tmp_path / "other"))
-    layout.ca.write_text(Layout(tmp_path / "other").ca.read_text())
+    ensure_authority(Platform(tmp_path / "other"))
+    layout.ca.write_text(Platform(tmp_path / "other").ca.read_text())
     with pytest.raises(BrokenPkiError, match="does not fit"):
         make(layout)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from millrace.platform.core.platform import Platform
 from millrace.secrets.io.passwords import (
     NoCredentialsError,
     draft_password,
@@ -17,12 +18,11 @@ from millrace.secrets.io.passwords import (
     read_user,
     take_up,
 )
-from millrace.settings.core.layout import Layout
 
 
 @pytest.fixture
-def layout(tmp_path: Path) -> Layout:
-    return Layout(tmp_path)
+def layout(tmp_path: Path) -> Platform:
+    return Platform(tmp_path)
 
 
 def test_password_is_made_once(layout):

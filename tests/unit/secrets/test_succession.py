@@ -13,12 +13,12 @@ from millrace.base.addresses import LOCAL_NAMES
 from millrace.base.errors import MillraceError
 from millrace.gateway.bundle.io.local_gateway import hand_over
 from millrace.pipelines.io.loader import load_sites
+from millrace.platform.core.platform import Platform
 from millrace.secrets.cli import app
 from millrace.secrets.core.certificates import Role, is_issued_by
 from millrace.secrets.io.device_certificates import issue
 from millrace.secrets.io.pki import ensure_authority, ensure_certificate
 from millrace.secrets.io.succession import Place, Step, SuccessionError, begin, end, switch
-from millrace.settings.core.layout import Layout
 from millrace.settings.core.spark_cluster import KEY_STORE_PASSWORD, Cluster
 from millrace.stack.io.local_cluster import prepare_cluster
 from millrace.stack.io.object_store import ensure_trust_store
@@ -28,7 +28,7 @@ from tests.unit.homes import with_plant_a
 
 
 @pytest.fixture
-def layout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Layout:
+def layout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Platform:
     layout = with_plant_a(tmp_path, monkeypatch)
     ensure_authority(layout)
     return layout
@@ -37,7 +37,7 @@ def layout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Layout:
 class Party:
     """A program: what it was given, as a server and as a client, and as it trusts."""
 
-    def __init__(self, layout: Layout, name: str) -> None:
+    def __init__(self, layout: Platform, name: str) -> None:
         self._layout, self.name = layout, name
         self.own = layout.home / f"{name}.pem"
         self.trusts = layout.home / f"{name}-trusts.pem"
@@ -175,7 +175,7 @@ def test_gateways_of_this_machine_are_handed_the_new_one_at_once(layout):
 
 
 def test_sparks_pages_are_of_the_new_root_though_the_parts_of_the_cluster_keep_their_secret(
-    layout: Layout,
+    layout: Platform,
 ) -> None:
     cluster = Cluster(port=7077, secret_file=layout.cluster_secret, apart=True)
     prepare_cluster(layout, cluster)

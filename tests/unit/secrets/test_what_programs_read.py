@@ -10,7 +10,11 @@ from pathlib import Path, PurePosixPath
 import pytest
 import yaml
 
-from millrace.provisioning.core.site_rights import (
+from millrace.platform.core.platform import Platform
+from millrace.schemas.core.registry import NAME as REGISTRY
+from millrace.schemas.core.registry import User
+from millrace.sites.core.simulation import SIMULATOR_KEY
+from millrace.sites.core.user_names import (
     APP,
     GATEWAY,
     INGEST,
@@ -20,15 +24,11 @@ from millrace.provisioning.core.site_rights import (
     SIMULATOR,
     SITE_USERS,
 )
-from millrace.schemas.core.registry import NAME as REGISTRY
-from millrace.schemas.core.registry import User
-from millrace.settings.core.layout import Layout
-from millrace.sites.core.simulation import SIMULATOR_KEY
 
 CHECKOUT = Path(__file__).resolve().parents[3]
 SERVICES = yaml.safe_load((CHECKOUT / "docker-compose.yml").read_text())["services"]
 HOME = PurePosixPath("/opt/millrace")
-LAYOUT = Layout(Path(HOME), apart=True)
+LAYOUT = Platform(Path(HOME), apart=True)
 SITES, CENTRE = ("plant-a", "plant-b"), ("centre", "centre-2", "centre-3")
 # A site that is added while the containers run has no volumes of its own.
 LATER = "plant-c"

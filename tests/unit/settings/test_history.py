@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 from pydantic import ValidationError
 
+from millrace.platform.io.environment import LocalSettings
 from millrace.settings.core.history import cleaned
-from millrace.settings.io.environment import LocalSettings
 
 # As Airflow 3.0.6 and 3.3.2 print it.
 PRINTED = """\

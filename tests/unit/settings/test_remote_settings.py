@@ -12,7 +12,8 @@ import yaml
 from millrace.base.errors import RunnerRefusedError, SpecErrors
 from millrace.jobs.io.runners.kube_access import Access, read_kubeconfig
 from millrace.pipelines.io.loader import load_pipelines
-from millrace.settings.io.environment import HOME_VARIABLE, Settings
+from millrace.platform.io.environment import Settings
+from millrace.settings.core.paths import HOME_VARIABLE
 
 STORE = "store: {kind: s3, bucket: plant-data}\n"
 CLUSTER = "kubernetes: {namespace: m, image: i, service_account: s, secret: l%s}\n"

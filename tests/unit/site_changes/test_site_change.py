@@ -5,14 +5,7 @@ from __future__ import annotations
 import pytest
 
 from millrace.pipelines.core.spec import PipelineSpec
-from millrace.provisioning.core.site_rights import (
-    SITE_USERS,
-    Acl,
-    Actual,
-    Operation,
-    Resource,
-    wanted_for_site,
-)
+from millrace.provisioning.core.site_rights import Acl, Actual, Operation, Resource, wanted_for_site
 from millrace.site_changes.core.site_change import (
     Present,
     SiteChange,
@@ -22,6 +15,7 @@ from millrace.site_changes.core.site_change import (
 from millrace.site_changes.core.site_request import Action, SiteWishError, Wish
 from millrace.site_changes.text import plan_lines
 from millrace.sites.core.spec import LocalBroker, SiteSpec
+from millrace.sites.core.user_names import SITE_USERS
 
 A = SiteSpec(name="plant-a", bootstrap="a.example:9093", client={"socket.keepalive.enable": True})
 Z = SiteSpec(name="plant-z", bootstrap="z.example:9093")

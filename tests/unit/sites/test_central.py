@@ -16,11 +16,11 @@ from millrace.base.errors import MillraceError, TransientError
 from millrace.ingest.core.ingest_plan import plan_ingest
 from millrace.pipelines.core.effects import effects_of
 from millrace.pipelines.core.spec import PipelineSpec
+from millrace.platform.core.platform import Platform
 from millrace.provisioning.core.site_rights import Operation, Resource
 from millrace.provisioning.io.central_admin import role_settings
 from millrace.relay.core.central_rights import wanted_at_central
 from millrace.secrets.io.aws_secrets import read_secret
-from millrace.settings.core.layout import Layout
 from millrace.sites.core.central import Central
 from millrace.sites.core.spec import SiteSpec
 
@@ -30,7 +30,7 @@ SITE = SiteSpec(name="plant-a", bootstrap="127.0.0.1:19092", client={"java.max.p
 PIPELINE = PipelineSpec(
     name="heat", sites="all", topics=("heat", "cold"), format="json", table="heat", partitions=4
 )
-LAYOUT = Layout(Path("/home"), central=CENTRAL)
+LAYOUT = Platform(Path("/home"), central=CENTRAL)
 
 
 def test_a_job_reads_a_sites_topics_by_their_central_names() -> None:
@@ -50,13 +50,15 @@ def test_a_job_is_told_where_its_login_is_and_not_what() -> None:
 
 
 def test_without_a_central_cluster_a_job_reads_at_the_site() -> None:
-    planned = plan_ingest(PIPELINE, [SITE], Layout(Path("/home"))).inputs[0]
+    planned = plan_ingest(PIPELINE, [SITE], Platform(Path("/home"))).inputs[0]
     assert (planned.topics, planned.secret) == (("heat", "cold"), None)
     assert planned.kafka["bootstrap.servers"] == SITE.bootstrap
 
 
 def test_another_central_cluster_is_another_job() -> None:
-    moved = Layout(Path("/home"), central=CENTRAL.model_copy(update={"bootstrap": "b-2.example:1"}))
+    moved = Platform(
+        Path("/home"), central=CENTRAL.model_copy(update={"bootstrap": "b-2.example:1"})
+    )
     prints = {plan_ingest(PIPELINE, [SITE], one).fingerprint for one in (LAYOUT, moved)}
     assert len(prints) == 2
 

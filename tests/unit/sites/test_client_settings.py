@@ -10,8 +10,9 @@ import pytest
 
 from millrace.base.errors import SpecErrors
 from millrace.kafka.core.kafka_client import as_properties, librdkafka_settings
-from millrace.pipelines.io.loader import load_clusters, load_sites
-from millrace.settings.core.layout import Layout
+from millrace.pipelines.io.loader import load_sites
+from millrace.platform.core.platform import Platform
+from millrace.relay.io.relay_files import load_clusters
 from millrace.site_changes.core.site_change import Present, plan_site_change
 from millrace.site_changes.core.site_request import Action, SiteWishError, Wish
 from millrace.sites.core.client_settings import JAVA, LIBRDKAFKA, check_client_settings, problem_of
@@ -164,7 +165,7 @@ def test_a_refusal_says_the_way_out(key, words):
 
 @pytest.mark.parametrize("folder", ["sites", "clusters"])
 def test_a_file_of_a_site_or_cluster_says_line_key_and_value_of_each(tmp_path, folder):
-    layout = Layout(tmp_path)
+    layout = Platform(tmp_path)
     (layout.dags / "sites").mkdir(parents=True)
     file = layout.dags / folder / "one.yaml"
     file.parent.mkdir(exist_ok=True)

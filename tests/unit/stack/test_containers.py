@@ -11,11 +11,12 @@ import pytest
 import yaml
 
 from millrace.kafka.core.broker_settings import broker_settings, node_host, node_name, nodes
-from millrace.pipelines.io.loader import load_clusters, load_relays, load_sites
+from millrace.pipelines.io.loader import load_sites
+from millrace.platform.core.platform import Platform
+from millrace.platform.io.environment import Settings
 from millrace.processes.core.program import Program
-from millrace.settings.core.layout import Layout
+from millrace.relay.io.relay_files import load_clusters, load_relays
 from millrace.settings.core.spark_cluster import Cluster, cluster_settings, worker_command
-from millrace.settings.io.environment import Settings
 from millrace.sites.core.spec import LocalBroker, SiteSpec
 from millrace.stack.io.answers import is_healthy
 from millrace.stack.io.containers.container_scripts import render_health, render_script
@@ -88,7 +89,7 @@ def test_a_broker_apart_listens_everywhere_and_is_reached_by_its_name():
     site = SiteSpec(
         name="centre", bootstrap="one:9092,two:9095,three:9098", local=LocalBroker(brokers=3)
     )
-    told = broker_settings(site, Layout(Path("/home"), apart=True), 2)
+    told = broker_settings(site, Platform(Path("/home"), apart=True), 2)
     assert str(told["listeners"]).startswith("CLIENT://0.0.0.0:9095,")
     assert str(told["advertised.listeners"]).startswith("CLIENT://two:9095,")
     assert told["controller.quorum.voters"] == "1@one:9094,2@two:9097,3@three:9100"
@@ -118,7 +119,7 @@ def test_a_script_starts_the_program_as_it_was_said(tmp_path):
 
 @pytest.mark.parametrize(("age_s", "code"), [(0, 0), (3600, 1)])
 def test_a_relay_that_says_nothing_is_not_well(tmp_path, age_s, code):
-    layout = Layout(tmp_path)
+    layout = Platform(tmp_path)
     beat = layout.relay_beat("to-centre")
     beat.parent.mkdir(parents=True)
     beat.touch()

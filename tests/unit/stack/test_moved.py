@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from millrace.platform.core.platform import Platform
 from millrace.secrets.io.passwords import ensure_user, known_users, read_user
-from millrace.settings.core.layout import Layout
 from millrace.stack.io.checks import open_var
 
 OLD = {
@@ -30,8 +30,8 @@ OLD = {
 
 
 @pytest.fixture
-def layout(tmp_path: Path) -> Layout:
-    layout = Layout(tmp_path)
+def layout(tmp_path: Path) -> Platform:
+    layout = Platform(tmp_path)
     for name, text in OLD.items():
         file = layout.var / name
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -41,7 +41,7 @@ def layout(tmp_path: Path) -> Layout:
     return layout
 
 
-def files(layout: Layout) -> dict[str, str]:
+def files(layout: Platform) -> dict[str, str]:
     found = (path for path in layout.var.rglob("*") if path.is_file() and path.name != "version")
     return {str(path.relative_to(layout.var)): path.read_text() for path in found}
 

@@ -13,11 +13,11 @@ import pytest
 from rich.console import Console
 
 from millrace.base.errors import MillraceError
+from millrace.platform.core.platform import Platform
 from millrace.processes.core.program import Program
 from millrace.secrets.io.device_certificates import issue
 from millrace.secrets.io.passwords import ensure_user
 from millrace.secrets.io.pki import ensure_authority
-from millrace.settings.core.layout import Layout
 from millrace.sites.core.spec import LocalBroker, SiteSpec
 from millrace.stack.install import machine
 from millrace.stack.io.checks import UnfitError, check_machine, check_path, check_ports, open_var
@@ -30,17 +30,19 @@ from tests.support import free_ports
 
 
 @pytest.fixture
-def layout(tmp_path: Path) -> Layout:
-    return Layout(tmp_path)
+def layout(tmp_path: Path) -> Platform:
+    return Platform(tmp_path)
 
 
-def plan(layout: Layout, airflow_port: int, broker_port: int) -> StackPlan:
+def plan(layout: Platform, airflow_port: int, broker_port: int) -> StackPlan:
     site = SiteSpec(name="plant-a", bootstrap=f"127.0.0.1:{broker_port}", local=LocalBroker())
     return StackPlan(layout, airflow_port, (site,), ())
 
 
 @pytest.mark.parametrize("offset", [0, 1, 2], ids=["clients", "admin", "controller"])
-def test_a_taken_port_is_named_with_its_owner_and_its_setting(layout: Layout, offset: int) -> None:
+def test_a_taken_port_is_named_with_its_owner_and_its_setting(
+    layout: Platform, offset: int
+) -> None:
     first = free_ports(3)
     with socket.socket() as taken, socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
@@ -54,24 +56,24 @@ def test_a_taken_port_is_named_with_its_owner_and_its_setting(layout: Layout, of
         assert part in str(caught.value)
 
 
-def test_free_ports_are_fine(layout: Layout) -> None:
+def test_free_ports_are_fine(layout: Platform) -> None:
     first = free_ports(4)
     check_ports(plan(layout, first + 3, first))
 
 
-def test_a_new_var_is_private(layout: Layout) -> None:
+def test_a_new_var_is_private(layout: Platform) -> None:
     open_var(layout)
     assert layout.var.stat().st_mode & 0o777 == 0o700
     open_var(layout)
 
 
-def test_a_file_called_var_is_refused(layout: Layout) -> None:
+def test_a_file_called_var_is_refused(layout: Platform) -> None:
     layout.var.write_text("")
     with pytest.raises(UnfitError, match=r"is not a folder.*make reset"):
         open_var(layout)
 
 
-def test_a_file_called_var_is_deleted_by_reset(layout: Layout) -> None:
+def test_a_file_called_var_is_deleted_by_reset(layout: Platform) -> None:
     layout.var.write_text("")
     reset(layout, Progress(Console(quiet=True)))
     assert not layout.var.exists()
@@ -91,7 +93,7 @@ def sockets(tmp_path: Path) -> Iterator[tuple[Path, Path]]:
 
 @pytest.mark.parametrize("end", [down, reset])
 def test_the_end_of_a_stack_removes_what_its_programs_left_elsewhere(
-    layout: Layout, sockets: tuple[Path, Path], end: Callable[[Layout, Progress], object]
+    layout: Platform, sockets: tuple[Path, Path], end: Callable[[Platform, Progress], object]
 ) -> None:
     left, served = sockets
     open_var(layout)
@@ -103,7 +105,7 @@ def test_the_end_of_a_stack_removes_what_its_programs_left_elsewhere(
 
 
 def test_a_stack_with_other_ports_removes_what_the_former_one_left(
-    layout: Layout, sockets: tuple[Path, Path]
+    layout: Platform, sockets: tuple[Path, Path]
 ) -> None:
     left, _ = sockets
     open_var(layout)
@@ -116,14 +118,14 @@ def test_a_stack_with_other_ports_removes_what_the_former_one_left(
     assert not left.exists()
 
 
-def test_another_versions_var_is_refused(layout: Layout) -> None:
+def test_another_versions_var_is_refused(layout: Platform) -> None:
     open_var(layout)
     layout.var_version.write_text("0\n")
     with pytest.raises(UnfitError, match=r"'0'.*make reset"):
         open_var(layout)
 
 
-def test_a_new_root_is_made_beside_data_that_stays(layout: Layout) -> None:
+def test_a_new_root_is_made_beside_data_that_stays(layout: Platform) -> None:
     """As docs/security.md says; each certificate is made anew with it."""
     open_var(layout)
     ensure_user(layout, "plant-a", "app")
@@ -138,7 +140,7 @@ def test_a_new_root_is_made_beside_data_that_stays(layout: Layout) -> None:
 
 
 @pytest.mark.parametrize("data", ["postgres/data", "kafka/plant-a/data"])
-def test_data_without_its_keys_is_refused(layout: Layout, data: str) -> None:
+def test_data_without_its_keys_is_refused(layout: Platform, data: str) -> None:
     open_var(layout)
     (layout.var / data).mkdir(parents=True)
     with pytest.raises(UnfitError, match="is gone; 'make reset'"):
@@ -156,11 +158,11 @@ def test_data_without_its_keys_is_refused(layout: Layout, data: str) -> None:
 )
 def test_a_path_that_cannot_work_is_refused(home: str, problem: str) -> None:
     with pytest.raises(UnfitError, match=problem):
-        check_path(Layout(Path(home)))
+        check_path(Platform(Path(home)))
 
 
 def test_a_full_disk_is_told_with_its_number(
-    layout: Layout, monkeypatch: pytest.MonkeyPatch
+    layout: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(machine, "check_java", lambda: None)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=1.5e9))
@@ -169,14 +171,14 @@ def test_a_full_disk_is_told_with_its_number(
 
 
 def test_java_missing_is_told_with_the_line_that_installs_it(
-    layout: Layout, monkeypatch: pytest.MonkeyPatch
+    layout: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(UnfitError, match=r"apt-get install openjdk-17.*brew install openjdk@17"):
         check_machine(layout)
 
 
-def test_two_commands_at_once_are_refused(layout: Layout) -> None:
+def test_two_commands_at_once_are_refused(layout: Platform) -> None:
     open_var(layout)
     with (
         only_one_at_work(layout, "up"),

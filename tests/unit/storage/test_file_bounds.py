@@ -11,9 +11,9 @@ from millrace.jobs.core.condition import Condition
 from millrace.jobs.core.journal import Journal
 from millrace.jobs.core.task_spec import folder_name, forgotten
 from millrace.jobs.io import generations
+from millrace.platform.core.platform import Platform
 from millrace.processes.core.program import Program
 from millrace.processes.core.supervisor_config import render_job, render_program
-from millrace.settings.core.layout import Layout
 from millrace.settings.core.spark_cluster import daemon_properties
 from millrace.tasks.io.run import new_task_folder
 
@@ -27,7 +27,7 @@ def test_of_each_kind_of_task_the_newest_hundred_runs_stay() -> None:
 
 
 def test_a_new_run_of_a_task_removes_the_oldest(tmp_path: Path) -> None:
-    layout = Layout(tmp_path)
+    layout = Platform(tmp_path)
     for n in range(100):
         (layout.task("heat", folder_name("replay", NOW + timedelta(seconds=n)))).mkdir(parents=True)
     made = new_task_folder(layout, "heat", "replay")

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from millrace.base.errors import SpecErrors
-from millrace.settings.core.layout import Layout
-from millrace.settings.io.environment import HOME_VARIABLE, Settings
+from millrace.platform.core.platform import Platform
+from millrace.platform.io.environment import Settings
+from millrace.settings.core.paths import HOME_VARIABLE
 from millrace.storage.core.bucket import Bucket, java_options, spark_settings
 from millrace.storage.core.store_server import (
     PORTS_NEEDED,
@@ -120,4 +121,4 @@ def test_what_must_be_new_is_put_once(tmp_path: Path) -> None:
 
 
 def test_a_layout_by_itself_is_of_folders() -> None:
-    assert Layout(Path("/home")).table("bronze", "t") == "/home/var/lake/bronze/t"
+    assert Platform(Path("/home")).table("bronze", "t") == "/home/var/lake/bronze/t"

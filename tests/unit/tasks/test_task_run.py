@@ -10,8 +10,8 @@ import pytest
 
 from millrace.base.model import Frozen
 from millrace.jobs.core.task_spec import TaskSpec
+from millrace.platform.core.platform import Platform
 from millrace.settings.core.engine import EngineSpec, Tables
-from millrace.settings.core.layout import Layout
 from millrace.tasks.io.run import TaskFailedError, new_task_folder, run_task
 
 # Modules that stand where spark_jobs would; the process is real.
@@ -47,7 +47,7 @@ def run(home: Path, module: str, said: list[str]) -> Result:
     tables = Tables(bronze="b", silver="s", quarantine="q")
     engine = EngineSpec(memory="1g", class_path=())
     task = TaskSpec(pipeline="p", engine=engine, tables=tables, folder=home)
-    return run_task(Layout(home), "job", task, Result, said.append)
+    return run_task(Platform(home), "job", task, Result, said.append)
 
 
 def test_progress_comes_line_by_line_and_the_result_at_the_end(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_whoever_stops_waiting_ends_the_process(tmp_path: Path) -> None:
 
 
 def test_old_runs_of_a_kind_go_and_others_stay(tmp_path: Path) -> None:
-    layout = Layout(tmp_path)
+    layout = Platform(tmp_path)
     tasks = layout.task("temperature", "any").parent
     for number in range(100):
         (tasks / f"20260101T0000{number:02d}.000-quality").mkdir(parents=True)

@@ -12,19 +12,14 @@ import typer
 from millrace.base.errors import MillraceError
 from millrace.base.output import Json, print_json, print_line
 from millrace.cloud.cli.check_environment import check_environment
+from millrace.kafka.core.platform_topics import EVENTS
 from millrace.pipelines.core.effects import Effects, effects_of
-from millrace.pipelines.io.loader import (
-    load_clusters,
-    load_events_site,
-    load_pipelines,
-    load_relays,
-    load_sites,
-)
+from millrace.pipelines.io.loader import load_events_site, load_pipelines, load_sites
 from millrace.pipelines.io.refining import check_quality
-from millrace.provisioning.core.site_rights import EVENTS
+from millrace.platform.core.platform import Platform
+from millrace.platform.io.environment import Settings
 from millrace.relay.core.relay_references import relay_targets
-from millrace.settings.core.layout import Layout
-from millrace.settings.io.environment import Settings
+from millrace.relay.io.relay_files import load_clusters, load_relays
 
 Environment = Annotated[
     str | None,
@@ -53,7 +48,7 @@ def check(
         _check_here(layout, as_json=as_json)
 
 
-def _check_here(layout: Layout, *, as_json: bool) -> None:
+def _check_here(layout: Platform, *, as_json: bool) -> None:
     pipelines, sites = load_pipelines(layout), load_sites(layout)
     events = load_events_site(layout)
     clusters, relays = load_clusters(layout), load_relays(layout)

@@ -10,13 +10,13 @@ import typer
 from millrace.base.output import print_json, print_line
 from millrace.cloud.core.cloud_check import Asked, find_gaps
 from millrace.pipelines.io.loader import load_pipelines, load_sites
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 
 _FAILED = 2
 
 
 def check_environment(
-    layout: Layout, environment: str, outputs: Path | None, *, as_json: bool
+    layout: Platform, environment: str, outputs: Path | None, *, as_json: bool
 ) -> None:
     from millrace.cloud.io.release import name_release
     from millrace.cloud.io.terraform_outputs import read_outputs

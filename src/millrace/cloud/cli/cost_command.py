@@ -10,9 +10,10 @@ from millrace.base.errors import MillraceError
 from millrace.base.output import Json, print_json, print_line
 from millrace.cloud.core.cost import Estimate, Load
 from millrace.cloud.core.cost_book import CostBook
-from millrace.pipelines.io.loader import load_file, load_pipelines, load_sites
-from millrace.settings.core.layout import Layout
-from millrace.settings.io.environment import layout_here
+from millrace.pipelines.io.loader import load_pipelines, load_sites
+from millrace.platform.core.platform import Platform
+from millrace.platform.io.environment import platform_here
+from millrace.specs.spec_files import load_file
 
 _FOR_EVER_DAYS = 3650.0
 
@@ -32,7 +33,7 @@ def cost(
 
     A guess before the first bill, by the list prices in terraform/prices.yaml.
     """
-    layout = layout_here()
+    layout = platform_here()
     book = load_file(layout.prices, CostBook)
     if environment not in book.environments:
         known = ", ".join(book.environments)
@@ -73,7 +74,7 @@ def _line(row: tuple[str, str, str, str], widths: list[int]) -> str:
     return "  ".join([*words, *numbers])
 
 
-def _load(layout: Layout, book: CostBook, rate: float, message_bytes: int | None) -> Load:
+def _load(layout: Platform, book: CostBook, rate: float, message_bytes: int | None) -> Load:
     pipelines, sites = load_pipelines(layout, run_here=False), load_sites(layout)
     if not pipelines or not sites:
         raise MillraceError("there is no pipeline, or no site, to reckon with; write one first")

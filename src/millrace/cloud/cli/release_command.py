@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from millrace.base.output import print_line
 from millrace.cloud.io.release import pack
-from millrace.settings.io.environment import layout_here
+from millrace.platform.io.environment import platform_here
 
 
 def release() -> None:
     """Check the files, and pack plugins, requirements and what Terraform is told of pipelines."""
-    layout = layout_here()
+    layout = platform_here()
     print_line(f"packed release {pack(layout)} into {layout.release}")

@@ -8,9 +8,9 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from millrace.base.model import Frozen
-from millrace.jobs.core.metrics import Metrics
 from millrace.pipelines.core.references import sites_of
 from millrace.pipelines.core.spec import PipelineSpec
+from millrace.settings.core.metrics import Metrics
 from millrace.settings.core.remotes import EmrServerlessSettings
 from millrace.sites.core.central import TOPICS, Central
 from millrace.sites.core.spec import SiteSpec

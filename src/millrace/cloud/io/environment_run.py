@@ -22,7 +22,7 @@ from millrace.cloud.core.infrastructure import (
 )
 from millrace.cloud.core.terraform_words import explain, summarise
 from millrace.cloud.io.terraform_run import TerraformRun
-from millrace.settings.core.layout import Layout
+from millrace.settings.core.paths import Paths
 from millrace.storage.io.files import make_private, mtime_ns
 
 PLAN, APPLY = "plan", "apply"
@@ -38,14 +38,14 @@ class Agreement(Frozen):
     digest: str
 
 
-def known_environments(layout: Layout) -> list[str]:
+def known_environments(layout: Paths) -> list[str]:
     return sorted({file.parent.name for file in layout.environments.glob("*/*.tf")})
 
 
 class Infrastructure:
     """One run of the DAG: what it keeps lies in a folder of its own."""
 
-    def __init__(self, layout: Layout, environment: str, run_id: str) -> None:
+    def __init__(self, layout: Paths, environment: str, run_id: str) -> None:
         self._layout = layout
         self._environment = environment
         self._folder = layout.infrastructure(environment) / run_folder_name(run_id)

@@ -17,7 +17,7 @@ from millrace.cloud.core.terraform_input import plan_cloud
 from millrace.gateway.bundle.core.lock_requirements import closure, dependencies, lines, pinned
 from millrace.pipelines.io.loader import load_pipelines, load_sites
 from millrace.pipelines.io.refining import check_quality
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 
 # What plugins import and a managed Airflow has not, or too old.
 _ENGINES = ("aws-msk-iam-sasl-signer-python", "boto3", "confluent-kafka", "deltalake", "fastavro")
@@ -32,18 +32,18 @@ _CONSTRAINTS = "/usr/local/airflow/dags/home/constraints.txt"
 _MOMENT = (1980, 1, 1, 0, 0, 0)
 
 
-def pack(layout: Layout) -> str:
+def pack(layout: Platform) -> str:
     """Returns the release: the version, and a digest of all that Airflow will run."""
     return _pack(layout, layout.release)
 
 
-def name_release(layout: Layout) -> str:
+def name_release(layout: Platform) -> str:
     """What `pack` would return; nothing is kept."""
     with tempfile.TemporaryDirectory() as folder:
         return _pack(layout, Path(folder) / "release")
 
 
-def _pack(layout: Layout, target: Path) -> str:
+def _pack(layout: Platform, target: Path) -> str:
     pipelines, sites = load_pipelines(layout, run_here=False), load_sites(layout)
     check_quality(layout, pipelines)
     shutil.rmtree(target, ignore_errors=True)
@@ -59,7 +59,7 @@ def _pack(layout: Layout, target: Path) -> str:
     return name
 
 
-def _zip(target: Path, layout: Layout) -> None:
+def _zip(target: Path, layout: Platform) -> None:
     """Airflow imports what lies in plugins, so our package lies there too."""
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for folder in (layout.home / "plugins", layout.home / "src"):
@@ -89,7 +89,7 @@ def _installed(home: Path) -> dict[str, str]:
     }
 
 
-def _pack_home(layout: Layout, target: Path) -> Path:
+def _pack_home(layout: Platform, target: Path) -> Path:
     home = target / "home"
     for name in _HOME:
         shutil.copytree(layout.home / name, home / name, ignore=shutil.ignore_patterns(_LEFT))

@@ -14,12 +14,12 @@ from millrace.cloud.core.infrastructure import (
     Wish,
     refuse_unmeant,
 )
-from millrace.settings.core.layout import Layout
+from millrace.settings.core.paths import Paths
 
 _LIMIT_S = 120
 
 
-def read_outputs(layout: Layout, environment: str, file: Path | None) -> dict[str, Any]:
+def read_outputs(layout: Paths, environment: str, file: Path | None) -> dict[str, Any]:
     known = [one.name for one in layout.environments.glob("*") if one.is_dir()]
     refuse_unmeant(Wish(environment=environment, action=Action.APPLY), known)
     where = str(file) if file else f"terraform output in {layout.environments / environment}"

@@ -7,21 +7,21 @@ from pathlib import Path
 from millrace.ingest.core.ingest_beat import IngestBeat
 from millrace.ingest.io.deployment import PipelineDeployment, read_deployment
 from millrace.pipelines.io.deployed_files import deployed_files
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 
 
 class IngestKind:
     deployment = PipelineDeployment
     beat = IngestBeat
 
-    def read(self, layout: Layout, job_id: str) -> PipelineDeployment:
+    def read(self, layout: Platform, job_id: str) -> PipelineDeployment:
         return read_deployment(layout, job_id)
 
-    def files(self, layout: Layout, job_id: str) -> list[Path]:
+    def files(self, layout: Platform, job_id: str) -> list[Path]:
         return deployed_files(layout, job_id)
 
     def provision(
-        self, deployment: PipelineDeployment, layout: Layout, *, last_try: bool
+        self, deployment: PipelineDeployment, layout: Platform, *, last_try: bool
     ) -> list[str]:
         from millrace.deployments.io.pipeline_needs import provision_pipeline
 

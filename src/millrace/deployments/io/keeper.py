@@ -15,9 +15,9 @@ from millrace.jobs.core.spec import JobSpec, JobStatus, Runner
 from millrace.jobs.core.supervision import Action, Decision, decide
 from millrace.jobs.core.trend import Trend, follow
 from millrace.jobs.io.installed_kinds import load_kind
-from millrace.jobs.io.installed_runners import load_runner
+from millrace.jobs.io.load_runner import load_runner
 from millrace.jobs.io.mailbox import Mailbox
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 
 log = logging.getLogger(__name__)
 
@@ -63,7 +63,7 @@ class Keeper:
     def __init__(
         self,
         deployment: Deployment,
-        layout: Layout,
+        layout: Platform,
         clock: Clock = utc_now,
         trend: Trend | None = None,
     ) -> None:

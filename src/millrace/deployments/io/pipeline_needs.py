@@ -8,16 +8,16 @@ from millrace.base.errors import TransientError
 from millrace.ingest.io.deployment import PipelineDeployment, known_pipelines
 from millrace.jobs.io.deployments import recall_as
 from millrace.pipelines.core.spec import PipelineSpec
+from millrace.platform.core.platform import Platform
 from millrace.provisioning.core.site_rights import wanted_for_site
 from millrace.relay.core.central_rights import wanted_at_central
-from millrace.settings.core.layout import Layout
 from millrace.sites.core.spec import SiteSpec
 
 log = logging.getLogger(__name__)
 
 
 def provision_pipeline(
-    deployment: PipelineDeployment, layout: Layout, *, last_try: bool
+    deployment: PipelineDeployment, layout: Platform, *, last_try: bool
 ) -> list[str]:
     """Every difference that was made, in words."""
     changes, unreachable = _provision_sites(deployment, layout)
@@ -28,7 +28,9 @@ def provision_pipeline(
     return changes + _provision_lake(deployment, layout)
 
 
-def _provision_sites(deployment: PipelineDeployment, layout: Layout) -> tuple[list[str], list[str]]:
+def _provision_sites(
+    deployment: PipelineDeployment, layout: Platform
+) -> tuple[list[str], list[str]]:
     changes: list[str] = []
     unreachable: list[str] = []
     for site in deployment.sites:
@@ -40,7 +42,7 @@ def _provision_sites(deployment: PipelineDeployment, layout: Layout) -> tuple[li
     return changes, unreachable
 
 
-def _provision_site(site: SiteSpec, deployment: PipelineDeployment, layout: Layout) -> list[str]:
+def _provision_site(site: SiteSpec, deployment: PipelineDeployment, layout: Platform) -> list[str]:
     if layout.central:
         from millrace.provisioning.io.central_admin import provision_central
 
@@ -53,21 +55,21 @@ def _provision_site(site: SiteSpec, deployment: PipelineDeployment, layout: Layo
     return provision_as_admin(layout, site, wanted)
 
 
-def _sharing_topics(deployment: PipelineDeployment, layout: Layout) -> list[PipelineSpec]:
+def _sharing_topics(deployment: PipelineDeployment, layout: Platform) -> list[PipelineSpec]:
     """A topic of several pipelines has the most partitions that one of them asks for."""
     mine = deployment.pipeline
     others = [other for other in known_pipelines(layout) if other.name != mine.name]
     return [mine, *(other for other in others if set(other.topics) & set(mine.topics))]
 
 
-def _may_go_on(deployment: PipelineDeployment, layout: Layout, unreachable: list[str]) -> bool:
+def _may_go_on(deployment: PipelineDeployment, layout: Platform, unreachable: list[str]) -> bool:
     """With some sites there, or with nothing that was not provisioned before."""
     before = recall_as(PipelineDeployment, layout, deployment.id)
     known = before is not None and before.digest == deployment.digest
     return known or len(unreachable) < len(deployment.sites)
 
 
-def _provision_lake(deployment: PipelineDeployment, layout: Layout) -> list[str]:
+def _provision_lake(deployment: PipelineDeployment, layout: Platform) -> list[str]:
     from millrace.lake.io.tables import ensure_bronze
 
     table = deployment.job(layout).tables.bronze

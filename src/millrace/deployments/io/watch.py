@@ -18,7 +18,7 @@ from millrace.jobs.core.trend import Trend
 from millrace.jobs.io.deployments import read_or_recall, recall
 from millrace.jobs.io.installed_kinds import load_kind
 from millrace.jobs.io.mailbox import Mailbox
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 from millrace.storage.io.files import mtime_ns
 
 log = logging.getLogger(__name__)
@@ -39,7 +39,7 @@ class Watch:
         job_id: str,
         digest: str,
         ends_at: datetime,
-        layout: Layout,
+        layout: Platform,
         clock: Clock = utc_now,
     ) -> None:
         self.job_id = job_id
@@ -159,7 +159,7 @@ def describe(beat: Heartbeat, outcome: Outcome, now: datetime) -> str:
 class SpecFiles:
     """Reads what a job is deployed from again only when a file of it was touched."""
 
-    def __init__(self, kind: str, job_id: str, layout: Layout) -> None:
+    def __init__(self, kind: str, job_id: str, layout: Platform) -> None:
         self._kind = kind
         self._job_id = job_id
         self._layout = layout

@@ -20,9 +20,9 @@ from confluent_kafka import (
 from millrace.devices.core.registration import MODELS, Kind, Registered, Thing
 from millrace.devices.core.registration_change import Change
 from millrace.kafka.io.client_errors import SiteError, UnreachableError, Watch, watched
-from millrace.provisioning.core.site_rights import REGISTRAR
 from millrace.schemas.io.avro import Schemas, schema_id
 from millrace.sites.core.spec import ClientSettings, SiteSpec
+from millrace.sites.core.user_names import REGISTRAR
 
 _TIMEOUT_S = 15.0
 _PAUSE_MAX_S = 0.5

@@ -8,19 +8,19 @@ from pathlib import Path
 
 from millrace.fleet.core.platform_status import EndingCertificate
 from millrace.secrets.core import certificates
-from millrace.settings.core.layout import Layout
+from millrace.settings.core.paths import Paths
 
 # All that they sign ends with them, and everybody has to be handed new ones.
 _AUTHORITY_WARNING = timedelta(days=365)
 
 
-def ending(layout: Layout, now: datetime) -> tuple[EndingCertificate, ...]:
+def ending(layout: Paths, now: datetime) -> tuple[EndingCertificate, ...]:
     """The next first. Devices are told of by `millrace site device list`: there may be many."""
     found = ((until, file) for file in _files(layout) if (until := _warned_of(file, now)))
     return tuple(EndingCertificate(file=file, until=until) for until, file in sorted(found))
 
 
-def _files(layout: Layout) -> Iterator[Path]:
+def _files(layout: Paths) -> Iterator[Path]:
     yield from layout.pki.rglob("*.pem")
     yield from (layout.var / "keys").glob("*/*.pem")
     yield from (layout.var / "kafka").glob("*/broker.pem")

@@ -24,17 +24,18 @@ from millrace.jobs.core.heartbeat import Heartbeat
 from millrace.jobs.core.journal import Journal
 from millrace.jobs.io.deployments import deployment_file, provisioned_jobs, recall
 from millrace.jobs.io.installed_kinds import load_kind
-from millrace.jobs.io.installed_runners import load_runner
+from millrace.jobs.io.load_runner import load_runner
 from millrace.jobs.io.mailbox import Mailbox, open_mailbox
 from millrace.lake.core.quarantine import Refused
 from millrace.pipelines.core.spec import PipelineSpec
-from millrace.pipelines.io.loader import load_file, pipeline_files
+from millrace.pipelines.io.loader import pipeline_files
+from millrace.platform.core.platform import Platform
 from millrace.quality.core.quality_task import QualityResult
 from millrace.relay.io.beat_files import read_relay_beat
 from millrace.secrets.core.certificates import read_certificate
 from millrace.secrets.io.passwords import known_users
-from millrace.settings.core.layout import Layout
 from millrace.sites.core.spec import SiteSpec
+from millrace.specs.spec_files import load_file
 from millrace.storage.io.files import read_text
 
 _RESULT = "result.json"
@@ -60,7 +61,7 @@ class Remembered(Generic[Read]):
 
 @dataclass
 class Sight:
-    layout: Layout
+    layout: Platform
     _specs: Remembered[PipelineSpec | None] = field(default_factory=Remembered)
     _verdicts: Remembered[Verdict | None] = field(default_factory=Remembered)
     _deployments: Remembered[Deployment | None] = field(default_factory=Remembered)

@@ -15,13 +15,14 @@ from pydantic import ValidationError
 from millrace.base.duration import parse_duration
 from millrace.base.errors import MillraceError
 from millrace.base.output import Json, print_json, print_line
-from millrace.gateway.commands.core.command import OUTCOMES, Command, Outcome, Verdict
+from millrace.gateway.commands.core.command import Command, Outcome, Verdict
 from millrace.gateway.commands.core.command_states import MOST_LIFE
 from millrace.kafka.core.kafka_client import librdkafka_settings
-from millrace.pipelines.io.named_sites import find_site
-from millrace.provisioning.core.site_rights import APP
+from millrace.kafka.core.platform_topics import OUTCOMES
+from millrace.platform.io.environment import platform_here
+from millrace.relay.io.named_sites import find_site
 from millrace.secrets.io.passwords import read_user
-from millrace.settings.io.environment import layout_here
+from millrace.sites.core.user_names import APP
 
 # From a command's end to its outcome at the broker.
 _GRACE = timedelta(seconds=10)
@@ -46,7 +47,7 @@ def command(
     # The engine is imported by the command that needs it: `millrace check` needs none.
     from millrace.gateway.commands.io.command_sender import OutcomeReader, send_command
 
-    layout = layout_here()
+    layout = platform_here()
     spec = find_site(layout, site)
     wanted = make_command(device, name, argument or (), expires, datetime.now(UTC))
     login = read_user(layout, spec.name, APP)

@@ -14,10 +14,10 @@ from millrace.base.errors import MillraceError
 from millrace.base.output import print_line
 from millrace.gateway.spec.core.local_file import KEY_MARK, gateway_program
 from millrace.kafka.core.kafka_client import librdkafka_settings
-from millrace.pipelines.io.named_sites import find_site
+from millrace.platform.io.environment import platform_here
+from millrace.relay.io.named_sites import find_site
 from millrace.secrets.io.passwords import read_user
-from millrace.settings.core.layout import Layout
-from millrace.settings.io.environment import layout_here
+from millrace.settings.core.paths import Paths
 from millrace.sites.core.simulation import SIMULATOR_CA, SIMULATOR_KEY, Simulator, simulator_name
 from millrace.sites.core.spec import LocalGateway, SiteSpec
 
@@ -74,7 +74,7 @@ def simulate(
     from millrace.gateway.simulator.io.simulator import stop_on_signals
     from millrace.schemas.io.avro import Schemas
 
-    layout = layout_here()
+    layout = platform_here()
     spec = find_site(layout, site)
     simulator = with_overrides(_of_site(spec), context.params)
     goes_through = spec.local.gateway if spec.local and not direct else None
@@ -95,7 +95,7 @@ def simulate(
     print_line(f"{delivered:,} messages delivered to {simulator.topic}@{spec.name}")
 
 
-def _through(gateway: LocalGateway, site: SiteSpec, layout: Layout) -> Sending:
+def _through(gateway: LocalGateway, site: SiteSpec, layout: Paths) -> Sending:
     from millrace.gateway.client.io.device import Address, device_tls
     from millrace.gateway.client.io.device_sender import DeviceSender
 
@@ -107,7 +107,7 @@ def _through(gateway: LocalGateway, site: SiteSpec, layout: Layout) -> Sending:
     return DeviceSender(site.name, address, name, KEY_MARK)
 
 
-def _to_broker(site: SiteSpec, layout: Layout, simulator: Simulator, user: str) -> Sending:
+def _to_broker(site: SiteSpec, layout: Paths, simulator: Simulator, user: str) -> Sending:
     from millrace.kafka.io.sender import Sender
 
     def login() -> dict[str, str]:

@@ -12,7 +12,6 @@ from millrace.jobs.core.condition import Condition
 from millrace.jobs.core.journal import Journal, Note
 from millrace.jobs.core.trend import Trend
 from millrace.kafka.core.coordinates import Part
-from millrace.maintenance.core.maintenance_plan import TablePlan
 from millrace.pipelines.core.spec import Supervise
 from millrace.quality.core.quality_task import QualityResult
 from millrace.repair.core.alarms import Alarm
@@ -120,18 +119,6 @@ def of_verdict(result: QualityResult) -> Event | None:
         f" the worst failure is {result.worst}: {result.failures}"
     )
     return make_event(Kind.QUALITY_FAILED, result.pipeline, result.checked_at, text)
-
-
-def of_held(pipeline: str, plans: Iterable[TablePlan], at: datetime) -> tuple[Event, ...]:
-    """One for all tables of a pipeline: one person answers for them, with one form."""
-    held = [f"{plan.layer} ({plan.held.span})" for plan in plans if plan.held and plan.is_news]
-    if not held:
-        return ()
-    text = (
-        f"by this clock ({at:%Y-%m-%d %H:%M} UTC) and `keep` more days are old at once than a run"
-        f" drops without a question; they stay until somebody says yes: {', '.join(held)}"
-    )
-    return (make_event(Kind.DAYS_HELD, pipeline, at, text),)
 
 
 def of_alarms(

@@ -18,7 +18,7 @@ from millrace.incidents.io.outbox import tell
 from millrace.jobs.core.journal import Journal
 from millrace.jobs.core.trend import Trend
 from millrace.pipelines.core.spec import Supervise
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 
 log = logging.getLogger(__name__)
 
@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 class Herald:
     """Of one pipeline, look by look."""
 
-    def __init__(self, pipeline: str, layout: Layout) -> None:
+    def __init__(self, pipeline: str, layout: Platform) -> None:
         self._pipeline = pipeline
         self._layout = layout
         # As the last look found them, so that each is told once.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 
 from millrace.incidents.io.outbox import Outbox
+from millrace.kafka.core.platform_topics import EVENTS
 from millrace.kafka.io.sender import Sender
-from millrace.provisioning.core.site_rights import EVENTS
 from millrace.sites.core.spec import ClientSettings, SiteSpec
 
 

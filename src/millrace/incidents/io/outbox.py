@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from millrace.incidents.core.event import Event
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 from millrace.storage.io.files import read_text, write_atomic
 
 log = logging.getLogger(__name__)
@@ -41,7 +41,7 @@ class Outbox:
         return self._folder / f"{event_id}.json"
 
 
-def tell(layout: Layout, events: Iterable[Event]) -> None:
+def tell(layout: Platform, events: Iterable[Event]) -> None:
     """Safe on disk, and no more: sending is another's work. Nothing where nobody would hear it."""
     if layout.events_site is None:
         return

@@ -13,15 +13,15 @@ from millrace.kafka.core.kafka_client import (
 )
 from millrace.lake.core.refine import RefineSpec
 from millrace.pipelines.core.spec import PipelineSpec
-from millrace.provisioning.core.site_rights import INGEST as INGEST_USER
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 from millrace.sites.core.spec import ClientSettings, SiteSpec
+from millrace.sites.core.user_names import INGEST as INGEST_USER
 
 
 def plan_ingest(
     pipeline: PipelineSpec,
     sites: list[SiteSpec],
-    layout: Layout,
+    layout: Platform,
     refine: RefineSpec | None = None,
 ) -> IngestSpec:
     """The ingest job of a pipeline; equal files give an equal fingerprint."""
@@ -46,7 +46,7 @@ def plan_ingest(
 def plan_for_runner(
     pipeline: PipelineSpec,
     sites: list[SiteSpec],
-    layout: Layout,
+    layout: Platform,
     refine: RefineSpec | None = None,
 ) -> IngestSpec:
     """The pipeline's job with the paths of the machine that will run it."""
@@ -56,14 +56,14 @@ def plan_for_runner(
 
 
 def plan_for_task(
-    pipeline: PipelineSpec, sites: list[SiteSpec], layout: Layout, refine: RefineSpec | None
+    pipeline: PipelineSpec, sites: list[SiteSpec], layout: Platform, refine: RefineSpec | None
 ) -> IngestSpec:
     """What a task reads and writes, with the paths of the machine that will run it."""
     plan = plan_for_runner if pipeline.runner == RUNS_TASKS else plan_ingest
     return plan(pipeline, sites, layout, refine)
 
 
-def _site_input(pipeline: PipelineSpec, site: SiteSpec, layout: Layout) -> SiteInput:
+def _site_input(pipeline: PipelineSpec, site: SiteSpec, layout: Platform) -> SiteInput:
     at_site = _input_at_site(pipeline, site, layout)
     if (central := layout.central) is None:
         return at_site
@@ -77,7 +77,7 @@ def _site_input(pipeline: PipelineSpec, site: SiteSpec, layout: Layout) -> SiteI
     )
 
 
-def _input_at_site(pipeline: PipelineSpec, site: SiteSpec, layout: Layout) -> SiteInput:
+def _input_at_site(pipeline: PipelineSpec, site: SiteSpec, layout: Platform) -> SiteInput:
     secret = layout.user_secret(site.name, INGEST_USER)
     return SiteInput(
         site=site.name,

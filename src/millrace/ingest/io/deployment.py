@@ -12,10 +12,11 @@ from millrace.jobs.io.deployments import recall_as
 from millrace.lake.core.refine import RefineSpec
 from millrace.pipelines.core.references import sites_of
 from millrace.pipelines.core.spec import PipelineSpec, Supervise
-from millrace.pipelines.io.loader import load_file, load_pipeline, load_sites, pipeline_files
+from millrace.pipelines.io.loader import load_pipeline, load_sites, pipeline_files
 from millrace.pipelines.io.refining import load_refine
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 from millrace.sites.core.spec import SiteSpec
+from millrace.specs.spec_files import load_file
 
 
 class PipelineDeployment(Deployment):
@@ -36,11 +37,11 @@ class PipelineDeployment(Deployment):
     def supervise(self) -> Supervise:
         return self.pipeline.supervise
 
-    def job(self, layout: Layout) -> IngestSpec:
+    def job(self, layout: Platform) -> IngestSpec:
         return plan_for_runner(self.pipeline, list(self.sites), layout, self.refine)
 
 
-def read_deployment(layout: Layout, name: str) -> PipelineDeployment:
+def read_deployment(layout: Platform, name: str) -> PipelineDeployment:
     pipeline = load_pipeline(layout, layout.pipelines / f"{name}.yaml")
     return PipelineDeployment(
         pipeline=pipeline,
@@ -50,13 +51,13 @@ def read_deployment(layout: Layout, name: str) -> PipelineDeployment:
     )
 
 
-def known_pipelines(layout: Layout, only: str | None = None) -> list[PipelineSpec]:
+def known_pipelines(layout: Platform, only: str | None = None) -> list[PipelineSpec]:
     """All that can be read, or once could; dags/check_files.py tells of the others."""
     names = [file.stem for file in pipeline_files(layout) if only in (None, file.stem)]
     return [spec for name in names if (spec := read_alone(layout, name))]
 
 
-def read_alone(layout: Layout, name: str) -> PipelineSpec | None:
+def read_alone(layout: Platform, name: str) -> PipelineSpec | None:
     """A file that somebody broke hides no pipeline that runs."""
     try:
         return load_file(layout.pipelines / f"{name}.yaml", PipelineSpec)

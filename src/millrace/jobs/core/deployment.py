@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from millrace.base.model import Frozen
 from millrace.jobs.core.spec import JobSpec
 from millrace.pipelines.core.spec import REMOTE_RUNNERS, Supervise
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 from millrace.storage.core.bucket import Bucket
 
 
@@ -33,7 +33,7 @@ class Deployment(Frozen, ABC):
     def supervise(self) -> Supervise: ...
 
     @abstractmethod
-    def job(self, layout: Layout) -> JobSpec:
+    def job(self, layout: Platform) -> JobSpec:
         """With the paths of the machine that will run it."""
 
     @property

@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 
 from millrace.jobs.core.deployment import Deployment
 from millrace.jobs.core.heartbeat import Heartbeat
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 
 D = TypeVar("D", bound=Deployment)
 
@@ -23,13 +23,13 @@ class Kind(Protocol[D]):
     def beat(self) -> type[Heartbeat]:
         """The class of the job's heartbeat."""
 
-    def read(self, layout: Layout, job_id: str) -> D:
+    def read(self, layout: Platform, job_id: str) -> D:
         """As its files are now. Raises MillraceError for what is wrong in them."""
 
-    def files(self, layout: Layout, job_id: str) -> list[Path]:
+    def files(self, layout: Platform, job_id: str) -> list[Path]:
         """Every file that may have a part in how the job is deployed."""
 
-    def provision(self, deployment: D, layout: Layout, *, last_try: bool) -> list[str]:
+    def provision(self, deployment: D, layout: Platform, *, last_try: bool) -> list[str]:
         """Make what the job needs before it starts; every difference that was made, in words.
 
         Raises TransientError for what may pass, unless this is the last try and the job can go on.

@@ -9,20 +9,20 @@ from typing import TypeVar
 
 from millrace.jobs.core.spec import JobSpec, fingerprint, plan_engine
 from millrace.pipelines.core.spec import PipelineSpec
+from millrace.platform.core.platform import Platform
 from millrace.settings.core.engine import JVM_OPTIONS, EngineSpec, class_path
-from millrace.settings.core.layout import Layout
 from millrace.settings.core.remotes import RemoteSettings
 from millrace.storage.core.bucket import java_options
 
 Spec = TypeVar("Spec", bound=JobSpec)
 
 
-def plan_where_it_runs(plan: Callable[[Layout], Spec], runner: str, layout: Layout) -> Spec:
+def plan_where_it_runs(plan: Callable[[Platform], Spec], runner: str, layout: Platform) -> Spec:
     """A job with the paths of the machine that will run it; `plan` makes it for a layout."""
     settings = layout.remotes.of(runner)
     if settings is None:
         return plan(layout)
-    there = Layout(
+    there = Platform(
         settings.home,
         bucket=layout.bucket,
         central=layout.central,
@@ -40,12 +40,12 @@ def plan_where_it_runs(plan: Callable[[Layout], Spec], runner: str, layout: Layo
 RUNS_TASKS = "emr-serverless"
 
 
-def engine_for_task(pipeline: PipelineSpec, layout: Layout) -> EngineSpec:
+def engine_for_task(pipeline: PipelineSpec, layout: Platform) -> EngineSpec:
     settings = layout.remotes.of(pipeline.runner)
     memory = pipeline.resources.memory
     if settings is None or pipeline.runner != RUNS_TASKS:
         return plan_engine(memory, layout)
-    there = plan_engine(memory, Layout(settings.home, bucket=layout.bucket, engine=layout.engine))
+    there = plan_engine(memory, Platform(settings.home, bucket=layout.bucket, engine=layout.engine))
     return there.model_copy(update={"is_submitted": True})
 
 
@@ -108,34 +108,3 @@ def launch_settings(engine: EngineSpec, settings: RemoteSettings) -> dict[str, s
         "spark.executor.extraJavaOptions": options,
         "spark.ui.enabled": "false",
     }
-
-
-def unfit_for(runner: str, layout: Layout) -> str | None:
-    """Why a runner on other machines cannot work here, and the way out."""
-    if layout.remotes.of(runner) is None:
-        return _missing_settings(runner)
-    if layout.bucket is None:
-        return (
-            f"runner {runner!r} needs tables and checkpoints where its machines can reach them:"
-            " name a bucket under store: in infra/local.yaml (docs/guide/store.md), or write"
-            " runner: local"
-        )
-    here = [key for key in ("credentials_file", "ca_file") if getattr(layout.bucket, key)]
-    if here:
-        return (
-            f"runner {runner!r} starts jobs on machines that have no {' and no '.join(here)} of"
-            " this one; name a bucket that a role opens, without these keys (docs/guide/store.md)"
-        )
-    return None
-
-
-def _missing_settings(runner: str) -> str:
-    keys = {
-        "emr-serverless": "application and role",
-        "kubernetes": "namespace, image, service_account and secret",
-    }
-    section = runner.replace("-", "_")
-    return (
-        f"runner {runner!r} was not set up; write {section}: with {keys[runner]} in"
-        " infra/local.yaml (docs/guide/runners.md)"
-    )

@@ -11,9 +11,9 @@ from pydantic import BaseModel, ConfigDict
 
 from millrace.base.model import Frozen
 from millrace.base.names import Name
-from millrace.jobs.core.metrics import Metrics
+from millrace.platform.core.platform import Platform
 from millrace.settings.core.engine import EngineSpec
-from millrace.settings.core.layout import Layout
+from millrace.settings.core.metrics import Metrics
 
 
 class Login(Frozen):
@@ -57,7 +57,7 @@ def fingerprint(*parts: BaseModel) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def plan_engine(memory: str, layout: Layout) -> EngineSpec:
+def plan_engine(memory: str, layout: Platform) -> EngineSpec:
     return EngineSpec(
         memory=memory,
         class_path=(layout.jars("spark"), layout.jars("jvm")),

@@ -9,8 +9,6 @@ from pathlib import Path
 from millrace.base.model import Frozen
 from millrace.settings.core.engine import EngineSpec, Tables
 
-# Of Airflow: how many tasks may run at once; they share the machine with the jobs.
-POOL = "millrace-tasks"
 # Runs of one kind that are remembered for each pipeline; quality alone makes up to 96 a day.
 _REMEMBERED = 100
 

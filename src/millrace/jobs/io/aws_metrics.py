@@ -12,7 +12,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from millrace.base.errors import TransientError
-from millrace.jobs.core.metrics import Metrics
+from millrace.settings.core.metrics import Metrics
 from millrace.storage.io.bucket_login import PATIENCE
 
 

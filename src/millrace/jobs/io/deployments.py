@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from millrace.base.errors import MillraceError
 from millrace.jobs.core.deployment import Deployment
 from millrace.jobs.io.installed_kinds import find_kind, load_kind
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 from millrace.storage.io.files import read_text, write_atomic
 
 log = logging.getLogger(__name__)
@@ -25,7 +25,7 @@ _FILE = "deployment.json"
 Form = TypeVar("Form", bound=Deployment)
 
 
-def provision(deployment: Deployment, layout: Layout, *, last_try: bool) -> list[str]:
+def provision(deployment: Deployment, layout: Platform, *, last_try: bool) -> list[str]:
     """Make what the job needs, and remember what it was made for."""
     before = recall(layout, deployment.id)
     if before and before.kind != deployment.kind:
@@ -39,11 +39,11 @@ def provision(deployment: Deployment, layout: Layout, *, last_try: bool) -> list
     return changes
 
 
-def remember(layout: Layout, deployment: Deployment) -> None:
+def remember(layout: Platform, deployment: Deployment) -> None:
     write_atomic(deployment_file(layout, deployment.id), deployment.model_dump_json(indent=2))
 
 
-def recall_as(form: type[Form], layout: Layout, job_id: str) -> Form | None:
+def recall_as(form: type[Form], layout: Platform, job_id: str) -> Form | None:
     """What was provisioned last; None also for a file of another kind or version of Millrace."""
     text = read_text(deployment_file(layout, job_id))
     try:
@@ -52,7 +52,7 @@ def recall_as(form: type[Form], layout: Layout, job_id: str) -> Form | None:
         return None
 
 
-def recall(layout: Layout, job_id: str) -> Deployment | None:
+def recall(layout: Platform, job_id: str) -> Deployment | None:
     """The same for a job of whatever kind."""
     text = read_text(deployment_file(layout, job_id))
     kind = find_kind(_kind_in(text or ""))
@@ -62,12 +62,12 @@ def recall(layout: Layout, job_id: str) -> Deployment | None:
     return recall_as(form, layout, job_id)
 
 
-def provisioned_jobs(layout: Layout) -> list[str]:
+def provisioned_jobs(layout: Platform) -> list[str]:
     """The ids of all that were ever provisioned here, of whatever kind."""
     return sorted(file.parent.name for file in layout.jobs.glob(f"*/{_FILE}"))
 
 
-def deployment_file(layout: Layout, job_id: str) -> Path:
+def deployment_file(layout: Platform, job_id: str) -> Path:
     return layout.job(job_id) / _FILE
 
 
@@ -79,7 +79,7 @@ def _kind_in(text: str) -> str:
     return str(found.get("kind", "")) if isinstance(found, dict) else ""
 
 
-def read_or_recall(layout: Layout, kind: str, job_id: str) -> Deployment:
+def read_or_recall(layout: Platform, kind: str, job_id: str) -> Deployment:
     try:
         now: Deployment = load_kind(kind).read(layout, job_id)
     except MillraceError as error:

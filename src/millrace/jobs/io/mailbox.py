@@ -12,7 +12,7 @@ from millrace.jobs.core.heartbeat import Heartbeat
 from millrace.jobs.core.journal import Journal
 from millrace.jobs.core.spec import JobSpec
 from millrace.jobs.core.supervision import Start
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 from millrace.storage.core.bucket import Bucket
 from millrace.storage.io.objects import objects_at
 
@@ -85,6 +85,6 @@ class Mailbox:
             return Journal()
 
 
-def open_mailbox(layout: Layout, job_id: str, *, is_remote: bool) -> Mailbox:
+def open_mailbox(layout: Platform, job_id: str, *, is_remote: bool) -> Mailbox:
     """Where a job and those who watch it talk; `is_remote`: its runner is on other machines."""
     return Mailbox(layout.mailbox(job_id, is_remote=is_remote), layout.bucket)

@@ -13,9 +13,9 @@ from millrace.kafka.core.kafka_client import (
     inline_java_settings,
     librdkafka_settings,
 )
-from millrace.pipelines.io.named_sites import find_site
+from millrace.platform.io.environment import platform_here
+from millrace.relay.io.named_sites import find_site
 from millrace.secrets.io.passwords import read_user
-from millrace.settings.io.environment import layout_here
 
 
 class Format(StrEnum):
@@ -40,7 +40,7 @@ def client(
 
     Example: millrace client plant-a --as app > app.conf && kcat -F app.conf -L
     """
-    layout = layout_here()
+    layout = platform_here()
     spec = find_site(layout, site)
     credentials = read_user(layout, spec.name, user)
     name, password = credentials.username, credentials.password

@@ -13,10 +13,10 @@ from millrace.base.errors import MillraceError
 from millrace.base.output import print_line
 from millrace.kafka.core.kafka_client import librdkafka_settings
 from millrace.pipelines.io.loader import load_pipelines
-from millrace.pipelines.io.named_sites import find_site
-from millrace.schemas.io.known_schemas import load_schemas
-from millrace.settings.core.layout import Layout
-from millrace.settings.io.environment import layout_here
+from millrace.platform.core.platform import Platform
+from millrace.platform.io.environment import platform_here
+from millrace.relay.io.named_sites import find_site
+from millrace.schemas.cli.known_schemas import load_schemas
 
 Row = Mapping[str, object]
 LAYERS = ("bronze",)
@@ -43,14 +43,14 @@ def tail(
     user: Annotated[str, typer.Option("--as", help="Which of the site's users reads.")] = "app",
 ) -> None:
     """Print messages of a topic, or rows of a table, as they arrive."""
-    layout = layout_here()
+    layout = platform_here()
     follow = _follow_topic(layout, what, user, from_start=from_start) if "@" in what else None
     rows = follow or _follow_table(layout, what, from_start=from_start)
     for row in islice(rows, count):
         print_line(json.dumps(row, default=str) if as_json else _as_text(row))
 
 
-def _follow_topic(layout: Layout, what: str, user: str, *, from_start: bool) -> Iterator[Row]:
+def _follow_topic(layout: Platform, what: str, user: str, *, from_start: bool) -> Iterator[Row]:
     # Each engine is imported by the command that needs it: `millrace check` needs none.
     from millrace.schemas.io.topic_tail import follow_topic
     from millrace.secrets.io.passwords import read_user
@@ -63,7 +63,7 @@ def _follow_topic(layout: Layout, what: str, user: str, *, from_start: bool) -> 
     return follow_topic(site, settings, topic, schemas, from_start=from_start)
 
 
-def _follow_table(layout: Layout, what: str, *, from_start: bool) -> Iterator[Row]:
+def _follow_table(layout: Platform, what: str, *, from_start: bool) -> Iterator[Row]:
     from millrace.lake.io.follow import follow_table
     from millrace.schemas.io.decode import decode
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millrace.settings.core.layout import Layout
+from millrace.settings.core.paths import Paths
 from millrace.sites.core.spec import SiteSpec
 
 FIRST = 1
@@ -49,7 +49,7 @@ def admin_name(site: SiteSpec) -> str:
     return f"{site.name}-admin"
 
 
-def broker_settings(site: SiteSpec, layout: Layout, node: int = FIRST) -> dict[str, object]:
+def broker_settings(site: SiteSpec, layout: Paths, node: int = FIRST) -> dict[str, object]:
     """What stands in server.properties."""
     return {
         "node.id": node,
@@ -85,7 +85,7 @@ def node_host(site: SiteSpec, node: int) -> str:
     return hosts[node - FIRST] if node - FIRST < len(hosts) else hosts[0]
 
 
-def _protection(site: SiteSpec, layout: Layout, node: int) -> dict[str, object]:
+def _protection(site: SiteSpec, layout: Paths, node: int) -> dict[str, object]:
     scram = "listener.name.client.scram-sha-512.sasl.jaas.config"
     owners = (broker_name(site), admin_name(site))
     return {

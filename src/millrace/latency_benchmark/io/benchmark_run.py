@@ -20,13 +20,14 @@ from millrace.kafka.io.client_errors import UnreachableError
 from millrace.latency_benchmark.core import PROVIDERS, Lap, Race
 from millrace.latency_benchmark.io.message_runners import Way, consume, provide
 from millrace.pipelines.core.spec import PipelineSpec
+from millrace.platform.core.platform import Platform
 from millrace.processes.core.program import Program
-from millrace.provisioning.core.site_rights import APP, wanted_for_site
+from millrace.provisioning.core.site_rights import wanted_for_site
 from millrace.provisioning.io.site_admin import provision_as_admin
 from millrace.secrets.io.device_certificates import issue
 from millrace.secrets.io.passwords import ensure_user
-from millrace.settings.core.layout import Layout
 from millrace.sites.core.spec import LocalBroker, SiteSpec
+from millrace.sites.core.user_names import APP
 from millrace.stack.io.brokers.local_broker import prepare_broker
 
 _TOPIC, _PARTITIONS = "race", 2
@@ -38,14 +39,14 @@ Say = Callable[[str], None]
 class Track:
     """What stays from lap to lap."""
 
-    layout: Layout
+    layout: Platform
     site: SiteSpec
     way: Way
     gateway: psutil.Process
     broker: psutil.Process
 
 
-def run_race(race: Race, layout: Layout, first_port: int, say: Say) -> Iterator[Lap]:
+def run_race(race: Race, layout: Platform, first_port: int, say: Say) -> Iterator[Lap]:
     """`layout`: of a folder that is used for nothing else."""
     with ExitStack() as stack:
         say("starting a broker and a gateway ...")
@@ -56,7 +57,7 @@ def run_race(race: Race, layout: Layout, first_port: int, say: Say) -> Iterator[
 
 
 @contextmanager
-def _track(layout: Layout, first_port: int) -> Iterator[Track]:
+def _track(layout: Platform, first_port: int) -> Iterator[Track]:
     site = SiteSpec(name="race", bootstrap=f"127.0.0.1:{first_port}", local=LocalBroker())
     with ExitStack() as stack:
         broker = stack.enter_context(_running(prepare_broker(site, layout)))
@@ -128,7 +129,7 @@ def _cpu(track: Track) -> tuple[float, float]:
     return tuple(sum(one.cpu_times()[:2]) for one in (track.gateway, track.broker))  # type: ignore[return-value]
 
 
-def _is_provisioned(layout: Layout, site: SiteSpec, pipeline: PipelineSpec) -> bool:
+def _is_provisioned(layout: Platform, site: SiteSpec, pipeline: PipelineSpec) -> bool:
     try:
         provision_as_admin(layout, site, wanted_for_site(site, [pipeline]))
     except UnreachableError:
@@ -136,7 +137,7 @@ def _is_provisioned(layout: Layout, site: SiteSpec, pipeline: PipelineSpec) -> b
     return True
 
 
-def _prepare_gateway(layout: Layout, site: SiteSpec, port: int) -> tuple[Program, Way]:
+def _prepare_gateway(layout: Platform, site: SiteSpec, port: int) -> tuple[Program, Way]:
     lines = {
         "name": "lines", "kind": "tcp", "listen": f"127.0.0.1:{port}", "acknowledge": True,
         "names": "any",
@@ -174,8 +175,8 @@ def _wait(holds: Callable[[], bool], what: str) -> None:
         time.sleep(0.1)
 
 
-def race_layout(home: Path, folder: Path) -> Layout:
+def race_layout(home: Path, folder: Path) -> Platform:
     """A home whose code is the checkout's, and whose `var` is the race's own."""
     for part in (".jars", ".venv", "infra"):
         (folder / part).symlink_to(home / part)
-    return Layout(folder)
+    return Platform(folder)

@@ -13,8 +13,8 @@ from confluent_kafka import Consumer, Message, TopicPartition
 
 from millrace.gateway.client.io.device import Address, Device, device_tls
 from millrace.gateway.simulator.core.pacing import Pace
+from millrace.kafka.core.header_names import SEQUENCE
 from millrace.latency_benchmark.core import Count, Race
-from millrace.repair.core.verify_spec import SEQUENCE
 from millrace.sites.core.simulation import Simulator, readings
 from millrace.sites.core.spec import ClientSettings
 

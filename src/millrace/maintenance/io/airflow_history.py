@@ -12,7 +12,7 @@ from pathlib import Path
 from millrace.base.errors import MillraceError
 from millrace.base.model import Frozen
 from millrace.settings.core.history import TABLES, cleaned
-from millrace.settings.core.layout import Layout
+from millrace.settings.core.paths import Paths
 
 # Airflow gives its tasks no way to the database, and this instead.
 _NO_WAY = "airflow-db-not-allowed"
@@ -25,13 +25,13 @@ class PrunedLogs(Frozen):
     size_bytes: int = 0
 
 
-def is_ours(layout: Layout) -> bool:
+def is_ours(layout: Paths) -> bool:
     """Whether the Airflow of this checkout is one that Millrace set up."""
     return (layout.airflow / "airflow.cfg").is_file()
 
 
 def prune_database(
-    layout: Layout, before: datetime, on_progress: Callable[[str], None]
+    layout: Paths, before: datetime, on_progress: Callable[[str], None]
 ) -> dict[str, int]:
     """The rows that went, by table. Airflow does it, as `airflow db clean`."""
     command = [str(Path(sys.executable).with_name("airflow")), "db", "clean", "--yes"]
@@ -58,7 +58,7 @@ def prune_database(
     return cleaned(lines)
 
 
-def prune_logs(layout: Layout, before: datetime) -> PrunedLogs:
+def prune_logs(layout: Paths, before: datetime) -> PrunedLogs:
     """Files that nobody wrote to since, and the folders that they leave empty."""
     root, files, size_bytes = layout.airflow / "logs", 0, 0
     emptied: set[Path] = set()

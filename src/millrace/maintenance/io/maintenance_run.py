@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 
-from millrace.incidents.core.event_sources import of_held
 from millrace.incidents.io.outbox import tell
 from millrace.jobs.core.remote_jobs import engine_for_task
+from millrace.maintenance.core.held_days import event_of_held_days
 from millrace.maintenance.core.maintenance_plan import TablePlan, plan_table
 from millrace.maintenance.core.maintenance_settings import MaintenanceSettings
 from millrace.maintenance.core.maintenance_task import MaintainResult, MaintainSpec
 from millrace.maintenance.io.passed_file import PassedFile
 from millrace.pipelines.core.spec import PipelineSpec
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 from millrace.storage.io.objects import objects_at
 from millrace.tasks.io.run import new_task_folder, run_task
 
 
 def make_plans(
-    layout: Layout,
+    layout: Platform,
     pipeline: PipelineSpec,
     only: str | None,
     now: datetime,
@@ -51,7 +51,7 @@ def make_plans(
 
 
 def maintain(
-    layout: Layout,
+    layout: Platform,
     pipeline: PipelineSpec,
     plans: Iterable[TablePlan],
     on_progress: Callable[[str], None],
@@ -63,17 +63,17 @@ def maintain(
     for plan in plans:
         if plan.passed:
             _passed(layout, pipeline, plan.layer).put(plan.passed)
-    tell(layout, of_held(pipeline.name, plans, datetime.now(UTC)))
+    tell(layout, event_of_held_days(pipeline.name, plans, datetime.now(UTC)))
     return result
 
 
-def _passed(layout: Layout, pipeline: PipelineSpec, layer: str) -> PassedFile:
+def _passed(layout: Platform, pipeline: PipelineSpec, layer: str) -> PassedFile:
     mailbox = layout.mailbox(pipeline.name, is_remote=pipeline.is_remote)
     return PassedFile(objects_at(mailbox, layout.bucket), layer)
 
 
 def _done(
-    layout: Layout,
+    layout: Platform,
     pipeline: PipelineSpec,
     needed: tuple[TablePlan, ...],
     on_progress: Callable[[str], None],

@@ -6,7 +6,7 @@ from millrace.base.model import Frozen
 from millrace.expectations.core.compiled import CompiledSuite
 from millrace.pipelines.core.references import sites_of
 from millrace.pipelines.core.spec import PipelineSpec
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 from millrace.sites.core.spec import SiteSpec
 
 
@@ -27,7 +27,7 @@ class Effects(Frozen):
 def effects_of(
     pipeline: PipelineSpec,
     sites: list[SiteSpec],
-    layout: Layout,
+    layout: Platform,
     suite: CompiledSuite | None = None,
 ) -> Effects:
     mine = sites_of(pipeline, sites)
@@ -47,11 +47,11 @@ def effects_of(
     )
 
 
-def _place(layout: Layout, site: str, topic: str) -> str:
+def _place(layout: Platform, site: str, topic: str) -> str:
     central = layout.central
     return f"{central.topic(site, topic)}@central" if central else f"{topic}@{site}"
 
 
-def _tables(pipeline: PipelineSpec, layout: Layout) -> dict[str, str]:
+def _tables(pipeline: PipelineSpec, layout: Platform) -> dict[str, str]:
     tables: dict[str, str] = layout.tables(pipeline.table).model_dump()
     return tables if pipeline.columns else {"bronze": tables["bronze"]}

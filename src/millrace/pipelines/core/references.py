@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
+from millrace.base.problem import Problem
 from millrace.base.suggest import did_you_mean
-from millrace.jobs.core.remote_jobs import unfit_for
 from millrace.kafka.core.broker_settings import node_ports, nodes
 from millrace.pipelines.core.spec import PipelineSpec
-from millrace.settings.core.layout import Layout
 from millrace.sites.core.spec import SiteSpec
-
-
-@dataclass(frozen=True)
-class Problem:
-    """The `index`th file's key at `path` does not fit the other files."""
-
-    index: int
-    path: tuple[str | int, ...]
-    text: str
 
 
 def sites_of(pipeline: PipelineSpec, sites: Sequence[SiteSpec]) -> list[SiteSpec]:
@@ -38,36 +27,6 @@ def check_pipelines(pipelines: Sequence[PipelineSpec], sites: Sequence[SiteSpec]
             text = f"table={pipeline.table!r} is written by pipeline {owner!r} already"
             problems.append(Problem(index, ("table",), f"{text}; give each pipeline its own"))
     return problems
-
-
-def check_runners(
-    pipelines: Sequence[PipelineSpec], installed: Collection[str], layout: Layout | None
-) -> list[Problem]:
-    """A runner that nobody installed, or one that cannot work as things are set up.
-
-    Without a layout: they run elsewhere, where things are set up otherwise.
-    """
-    problems = []
-    for index, pipeline in enumerate(pipelines):
-        text = _runner_problem(pipeline, installed, layout)
-        if text:
-            problems.append(Problem(index, ("runner",), text))
-    return problems
-
-
-def _runner_problem(
-    pipeline: PipelineSpec, installed: Collection[str], layout: Layout | None
-) -> str | None:
-    if pipeline.runner not in installed:
-        return describe_unknown_runner(pipeline.runner, installed)
-    if layout is None or not pipeline.is_remote:
-        return None
-    return unfit_for(pipeline.runner, layout)
-
-
-def describe_unknown_runner(name: str, installed: Collection[str]) -> str:
-    guess = did_you_mean(name, sorted(installed))
-    return f"runner {name!r} is not installed; {guess}write one of: {', '.join(sorted(installed))}"
 
 
 def _unknown_sites(index: int, pipeline: PipelineSpec, known: list[str]) -> Iterator[Problem]:

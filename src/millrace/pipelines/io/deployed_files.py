@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from millrace.settings.core.layout import Layout
+from millrace.settings.core.paths import Paths
 
 
-def deployed_files(layout: Layout, name: str) -> list[Path]:
+def deployed_files(layout: Paths, name: str) -> list[Path]:
     """Every file that may have a part in how the pipeline is deployed.
 
     Suites, schemas and sites of other pipelines are among them: a change of these is looked at, and

@@ -12,10 +12,10 @@ from millrace.lake.core.columns import resolve_columns, resolve_event_time
 from millrace.lake.core.refine import RefineSpec
 from millrace.pipelines.core.spec import PipelineSpec
 from millrace.schemas.io.schema_files import load_schema_files
-from millrace.settings.core.layout import Layout
+from millrace.settings.core.paths import Paths
 
 
-def load_refine(layout: Layout, pipeline: PipelineSpec) -> RefineSpec | None:
+def load_refine(layout: Paths, pipeline: PipelineSpec) -> RefineSpec | None:
     """None for a pipeline without columns: it keeps bronze alone."""
     if not pipeline.columns:
         return None
@@ -29,7 +29,7 @@ def load_refine(layout: Layout, pipeline: PipelineSpec) -> RefineSpec | None:
     )
 
 
-def load_quality(layout: Layout, pipeline: PipelineSpec) -> CompiledSuite | None:
+def load_quality(layout: Paths, pipeline: PipelineSpec) -> CompiledSuite | None:
     """None for a pipeline that names no suite."""
     if not pipeline.quality:
         return None
@@ -44,7 +44,7 @@ def load_quality(layout: Layout, pipeline: PipelineSpec) -> CompiledSuite | None
     return load_suite(file, judged_columns(resolve_columns(pipeline.columns)))
 
 
-def check_quality(layout: Layout, pipelines: Iterable[PipelineSpec]) -> dict[str, CompiledSuite]:
+def check_quality(layout: Paths, pipelines: Iterable[PipelineSpec]) -> dict[str, CompiledSuite]:
     """The suites of all pipelines that name one; all that is wrong with them in one error."""
     suites: dict[str, CompiledSuite] = {}
     errors: list[SpecError] = []
@@ -61,9 +61,9 @@ def check_quality(layout: Layout, pipelines: Iterable[PipelineSpec]) -> dict[str
     return suites
 
 
-def _suites(layout: Layout) -> list[Path]:
+def _suites(layout: Paths) -> list[Path]:
     return sorted(layout.expectations.glob("*.json"))
 
 
-def _schemas(layout: Layout) -> dict[int, str]:
+def _schemas(layout: Paths) -> dict[int, str]:
     return {one.id: one.text for one in load_schema_files(layout.schemas)}

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterable, Mapping
 
 from millrace.processes.core.program import Program
-from millrace.settings.core.layout import Layout
+from millrace.settings.core.paths import Paths
 
 _LOG_BYTES = "5MB"
 _LOG_BACKUPS = 2
@@ -15,7 +15,7 @@ _START_S = 3
 _START_RETRIES = 30
 
 
-def render_config(programs: Iterable[Program], layout: Layout) -> str:
+def render_config(programs: Iterable[Program], layout: Paths) -> str:
     """`supervisord.conf`; what comes later, such as jobs, has sections of its own beside it."""
     sections = [_daemon(layout), *(render_program(program) for program in programs)]
     included = f"{layout.jobs}/*/program.conf {layout.run}/added-*.conf"
@@ -33,7 +33,7 @@ def render_job(program: Program) -> str:
     return _program(program, {"startsecs": 0, "startretries": 0, "exitcodes": 0})
 
 
-def _daemon(layout: Layout) -> str:
+def _daemon(layout: Paths) -> str:
     socket = layout.supervisor_socket
     return "\n".join(
         (

@@ -15,17 +15,18 @@ from pydantic import Field
 from millrace.base.errors import MillraceError
 from millrace.base.model import Frozen
 from millrace.devices.core.registration import Kind
-from millrace.gateway.commands.core.command import COMMANDS, OUTCOMES
+from millrace.kafka.core.platform_topics import COMMANDS, EVENTS, OUTCOMES
 from millrace.pipelines.core.spec import PipelineSpec
 from millrace.sites.core.spec import SiteSpec
-
-INGEST, APP, SIMULATOR, GATEWAY = "ingest", "app", "simulator", "gateway"
-RELAY = "relay"
-# Who registers devices, sensors and sensor types.
-REGISTRAR = "registrar"
-SITE_USERS = (INGEST, APP, SIMULATOR, GATEWAY, RELAY, REGISTRAR)
-# Who tells and hears of platform events, and their topic, at the one site that has them.
-PLATFORM, EVENTS = "platform", "platform-events"
+from millrace.sites.core.user_names import (
+    APP,
+    GATEWAY,
+    INGEST,
+    PLATFORM,
+    REGISTRAR,
+    SIMULATOR,
+    SITE_USERS,
+)
 
 
 class Resource(StrEnum):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 from millrace.base.model import Frozen
-from millrace.provisioning.core.site_rights import SITE_USERS, Actual, DeleteAcl
+from millrace.provisioning.core.site_rights import Actual, DeleteAcl
+from millrace.sites.core.user_names import SITE_USERS
 
 
 class SetPassword(Frozen):

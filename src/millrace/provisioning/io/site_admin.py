@@ -7,11 +7,11 @@ from millrace.provisioning.core.site_rights import Wanted
 from millrace.provisioning.io.admin import Admin
 from millrace.provisioning.io.provisioner import provision_site
 from millrace.secrets.io.passwords import draft_password, ensure_user
-from millrace.settings.core.layout import Layout
+from millrace.settings.core.paths import Paths
 from millrace.sites.core.spec import ClientSettings, SiteSpec
 
 
-def provision_as_admin(layout: Layout, site: SiteSpec, wanted: Wanted) -> list[str]:
+def provision_as_admin(layout: Paths, site: SiteSpec, wanted: Wanted) -> list[str]:
     """A user whom the site lacks gets the password on file, or one that is made now."""
 
     def password_of(user: str) -> str:
@@ -20,7 +20,7 @@ def provision_as_admin(layout: Layout, site: SiteSpec, wanted: Wanted) -> list[s
     return provision_site(site, wanted, _settings(layout, site), password_of)
 
 
-def admin_of(layout: Layout, site: SiteSpec, timeout_s: float = 15.0) -> Admin:
+def admin_of(layout: Paths, site: SiteSpec, timeout_s: float = 15.0) -> Admin:
     """One who gives users their next passwords."""
 
     def password_of(user: str) -> str:
@@ -29,5 +29,5 @@ def admin_of(layout: Layout, site: SiteSpec, timeout_s: float = 15.0) -> Admin:
     return Admin(site, _settings(layout, site), password_of, timeout_s)
 
 
-def _settings(layout: Layout, site: SiteSpec) -> ClientSettings:
+def _settings(layout: Paths, site: SiteSpec) -> ClientSettings:
     return admin_settings(site, layout.ca, layout.certificate(site.name, "admin"))

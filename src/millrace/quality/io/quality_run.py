@@ -13,14 +13,14 @@ from millrace.lake.core.columns import resolve_columns
 from millrace.lake.core.refine import Severity
 from millrace.pipelines.core.spec import PipelineSpec
 from millrace.pipelines.io.refining import load_quality
+from millrace.platform.core.platform import Platform
 from millrace.quality.core.quality_task import QualityResult, QualitySpec
 from millrace.quality.io.quality_progress import read_checked, remember
-from millrace.settings.core.layout import Layout
 from millrace.tasks.io.run import new_task_folder, run_task
 
 
 def check_rows(
-    layout: Layout,
+    layout: Platform,
     pipeline: PipelineSpec,
     versions: tuple[int | None, int | None],
     fail_on: Severity,

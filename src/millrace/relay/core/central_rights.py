@@ -8,9 +8,7 @@ from collections.abc import Iterable
 from millrace.pipelines.core.spec import PipelineSpec
 from millrace.provisioning.core.site_rights import (
     ANY_GROUP,
-    APP,
     APP_GROUPS,
-    INGEST,
     Acl,
     Operation,
     Resource,
@@ -21,6 +19,7 @@ from millrace.relay.core.relay_rights import GROUP
 from millrace.relay.core.spec import RelaySpec
 from millrace.sites.core.central import Central
 from millrace.sites.core.spec import SiteSpec
+from millrace.sites.core.user_names import APP, INGEST
 
 # A record's time stays the site's.
 _SITES_CLOCK = {"message.timestamp.type": "CreateTime"}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from millrace.base.problem import Problem
 from millrace.base.suggest import did_you_mean
-from millrace.pipelines.core.references import Problem, describe_unknown_site
+from millrace.pipelines.core.references import describe_unknown_site
 from millrace.relay.core.spec import RelaySpec
 from millrace.sites.core.spec import SiteSpec
 

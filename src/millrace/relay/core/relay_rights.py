@@ -6,9 +6,7 @@ from collections.abc import Iterable
 
 from millrace.provisioning.core.site_rights import (
     ANY_GROUP,
-    APP,
     APP_GROUPS,
-    RELAY,
     Acl,
     Operation,
     Resource,
@@ -16,6 +14,7 @@ from millrace.provisioning.core.site_rights import (
     Wanted,
 )
 from millrace.relay.core.spec import RelaySpec
+from millrace.sites.core.user_names import APP, RELAY
 
 _POSITIONS = {
     "cleanup.policy": "compact",

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from millrace.base.model import Frozen
-from millrace.base.names import Name, TopicName, refuse_dots
+from millrace.base.names import Name, TopicName, check_topic_pattern, refuse_dots
 
 # A coordinator that keeps three copies is busy with a commit for as long as three small
 # transactions take.
 _TURNS = 4
-_PATTERN = re.compile(r"([a-zA-Z0-9._-]|\{site\}|\{topic\})+")
-
-
-def check_pattern(text: str) -> str:
-    if not _PATTERN.fullmatch(text):
-        raise ValueError(
-            "write {site}, {topic}, letters, digits, '.', '_' and '-', such as '{site}.{topic}'"
-        )
-    return text
 
 
 class RelaySpec(Frozen):
@@ -34,7 +24,9 @@ class RelaySpec(Frozen):
     topics: Annotated[tuple[TopicName, ...], Field(min_length=1)]
     to: Name
     # What a site's topic is called there.
-    pattern: Annotated[str, AfterValidator(check_pattern), Field(alias="as")] = "{site}.{topic}"
+    pattern: Annotated[str, AfterValidator(check_topic_pattern), Field(alias="as")] = (
+        "{site}.{topic}"
+    )
 
     @model_validator(mode="after")
     def _check_names(self) -> RelaySpec:

@@ -13,8 +13,8 @@ from millrace.incidents.core.event import Kind, make_event
 from millrace.incidents.io.outbox import tell
 from millrace.kafka.core.coordinates import Part
 from millrace.kafka.core.kafka_client import librdkafka_settings
-from millrace.pipelines.io.loader import load_clusters, load_relays, load_sites
-from millrace.provisioning.core.site_rights import RELAY
+from millrace.pipelines.io.loader import load_sites
+from millrace.platform.core.platform import Platform
 from millrace.provisioning.io.site_admin import provision_as_admin
 from millrace.relay.core.beat import RelayBeat
 from millrace.relay.core.relay_plan import Halt
@@ -25,10 +25,11 @@ from millrace.relay.core.start import Renewal
 from millrace.relay.io.beat_files import read_relay_beat, write_relay_beat
 from millrace.relay.io.cluster_login import Door
 from millrace.relay.io.loss import accept_loss
+from millrace.relay.io.relay_files import load_clusters, load_relays
 from millrace.relay.io.relay_run import Relay
 from millrace.secrets.io.passwords import read_user
-from millrace.settings.core.layout import Layout
 from millrace.sites.core.spec import SiteSpec
+from millrace.sites.core.user_names import RELAY
 from millrace.storage.io.files import mtime_ns
 
 _LOOK_EVERY_S = 2.0
@@ -42,7 +43,7 @@ class RelayPlan:
     cluster: SiteSpec
 
     @classmethod
-    def load(cls, layout: Layout, name: str) -> RelayPlan:
+    def load(cls, layout: Platform, name: str) -> RelayPlan:
         relays = {relay.name: relay for relay in load_relays(layout)}
         if name not in relays:
             raise MillraceError(describe_unknown_relay(name, list(relays)))
@@ -53,7 +54,7 @@ class RelayPlan:
 
 
 def provision_relay(
-    layout: Layout, plan: RelayPlan, sites: Sequence[SiteSpec] | None = None
+    layout: Platform, plan: RelayPlan, sites: Sequence[SiteSpec] | None = None
 ) -> list[str]:
     """Users and rights at `sites`, or all of them, and at the target; what was changed."""
     names = [site.name for site in plan.sites]
@@ -68,7 +69,7 @@ def provision_relay(
     ]
 
 
-def run_relay(layout: Layout, name: str, ended: Event, say: Say) -> None:
+def run_relay(layout: Platform, name: str, ended: Event, say: Say) -> None:
     """Until `ended`. Files that change are taken up in between two transactions."""
     plan = RelayPlan.load(layout, name)
     while not ended.is_set():
@@ -83,7 +84,7 @@ def run_relay(layout: Layout, name: str, ended: Event, say: Say) -> None:
             plan = following.result()
 
 
-def go_on_behind(layout: Layout, name: str, part: Part, offset: int | None) -> int:
+def go_on_behind(layout: Platform, name: str, part: Part, offset: int | None) -> int:
     """Agree to a loss: the relay that runs is shut out, and goes on from there when restarted."""
     plan = RelayPlan.load(layout, name)
     sources = {site.name: site for site in plan.sites}
@@ -97,7 +98,7 @@ def go_on_behind(layout: Layout, name: str, part: Part, offset: int | None) -> i
     return accept_loss(plan.spec, source, target, part, offset)
 
 
-def _make(layout: Layout, plan: RelayPlan, stop: Event, say: Say) -> Relay:
+def _make(layout: Platform, plan: RelayPlan, stop: Event, say: Say) -> Relay:
     before = read_relay_beat(layout, plan.spec.name)
     known = set(before.halts) if before else set()
     known_ids = {one.topic_id for one in before.renewals} if before else set()
@@ -131,7 +132,7 @@ def _make(layout: Layout, plan: RelayPlan, stop: Event, say: Say) -> Relay:
     )
 
 
-def _door(layout: Layout, cluster: SiteSpec) -> Door:
+def _door(layout: Platform, cluster: SiteSpec) -> Door:
     def login() -> dict[str, str]:
         user = read_user(layout, cluster.name, RELAY)
         return {"sasl.username": user.username, "sasl.password": user.password}
@@ -140,7 +141,7 @@ def _door(layout: Layout, cluster: SiteSpec) -> Door:
     return Door(cluster, settings, login)
 
 
-def _follow(layout: Layout, plan: RelayPlan, stop: Event, ended: Event, say: Say) -> RelayPlan:
+def _follow(layout: Platform, plan: RelayPlan, stop: Event, ended: Event, say: Say) -> RelayPlan:
     """The plan to go on with, as soon as `stop`, which is set when it is another."""
     seen = _stamps(layout)
     while not stop.wait(_LOOK_EVERY_S / 10):
@@ -158,7 +159,7 @@ def _follow(layout: Layout, plan: RelayPlan, stop: Event, ended: Event, say: Say
     return plan
 
 
-def _load_again(layout: Layout, plan: RelayPlan, say: Say) -> RelayPlan:
+def _load_again(layout: Platform, plan: RelayPlan, say: Say) -> RelayPlan:
     """A mistake in a file changes nothing until it is put right."""
     try:
         return RelayPlan.load(layout, plan.spec.name)
@@ -167,6 +168,6 @@ def _load_again(layout: Layout, plan: RelayPlan, say: Say) -> RelayPlan:
         return plan
 
 
-def _stamps(layout: Layout) -> dict[str, int]:
+def _stamps(layout: Platform) -> dict[str, int]:
     folders = (layout.relays, layout.clusters, layout.sites)
     return {str(file): mtime_ns(file) for folder in folders for file in folder.glob("*.yaml")}

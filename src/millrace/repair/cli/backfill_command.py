@@ -9,10 +9,10 @@ import typer
 
 from millrace.base.instants import parse_day
 from millrace.base.output import Json, print_json, print_line, show_progress
+from millrace.platform.io.environment import platform_here
 from millrace.repair.core.backfill_spec import result_lines
 from millrace.repair.io.backfill_run import backfill as run
 from millrace.repair.io.backfill_run import plan_backfill
-from millrace.settings.io.environment import layout_here
 
 
 def backfill(
@@ -39,7 +39,7 @@ def backfill(
 
       millrace backfill temperature --from 2026-11-10 --to 2026-11-17
     """
-    layout = layout_here()
+    layout = platform_here()
     days = parse_day("--from", first), parse_day("--to", last or first)
     task = plan_backfill(layout, name, *days, datetime.now(UTC), dry_run=dry_run)
     result = run(layout, task, show_progress)

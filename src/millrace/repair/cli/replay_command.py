@@ -9,11 +9,11 @@ import typer
 
 from millrace.base.instants import parse_instant
 from millrace.base.output import Json, print_json, print_line, show_progress
+from millrace.platform.io.environment import platform_here
 from millrace.repair.core.replay_spec import Asked, Origin, ReplayResult
 from millrace.repair.io.replay_run import plan_replay
 from millrace.repair.io.replay_run import replay as run
 from millrace.repair.text.replay_lines import result_lines
-from millrace.settings.io.environment import layout_here
 
 _INCOMPLETE = 1
 
@@ -73,7 +73,7 @@ def replay(
 
       millrace replay temperature --source bronze --from 2026-11-18
     """
-    layout = layout_here()
+    layout = platform_here()
     asked = _asked(since, until, first, last)
     task = plan_replay(
         layout, name, asked, source.value, site or (), topic or (), partition or ()

@@ -9,10 +9,10 @@ import typer
 
 from millrace.base.instants import parse_day
 from millrace.base.output import Json, print_json, print_line, show_progress
+from millrace.platform.io.environment import platform_here
 from millrace.repair.io.verify_run import plan_verify
 from millrace.repair.io.verify_run import verify as run
 from millrace.repair.text.verify_lines import result_lines
-from millrace.settings.io.environment import layout_here
 
 _ALARMS = 1
 
@@ -41,7 +41,7 @@ def verify(
 
       millrace verify temperature --since 2026-11-17 --json
     """
-    layout = layout_here()
+    layout = platform_here()
     from_day = parse_day("--since", since) if since else None
     result = run(layout, plan_verify(layout, name, from_day, datetime.now(UTC)), show_progress)
     if as_json:

@@ -21,10 +21,6 @@ from millrace.kafka.core.coordinates import Part
 from millrace.repair.core.alarms import Alarm, Kind, records_in, replay_command
 from millrace.repair.core.backfill_spec import DayRows
 
-# Headers by which a producer numbers its messages: a name, a number that grows with each of its
-# starts, and a number that grows by one with each message. All three are text in UTF-8.
-PRODUCER, EPOCH, SEQUENCE = "millrace-producer", "millrace-epoch", "millrace-seq"
-
 
 class ContinuitySpec(TaskSpec):
     inputs: tuple[SiteInput, ...]

@@ -9,14 +9,14 @@ from millrace.base.errors import MillraceError
 from millrace.base.instants import first_kept_day, latest_of
 from millrace.ingest.core.ingest_spec import IngestSpec
 from millrace.jobs.io.mailbox import Mailbox
+from millrace.platform.core.platform import Platform
 from millrace.repair.core.backfill_spec import BackfillResult, BackfillSpec, check_days
-from millrace.settings.core.layout import Layout
 from millrace.tasks.io.run import new_task_folder, run_task
 from millrace.tasks.io.task_pipelines import find_pipeline, plan_job
 
 
 def plan_backfill(
-    layout: Layout, name: str, first: date, last: date, now: datetime, *, dry_run: bool
+    layout: Platform, name: str, first: date, last: date, now: datetime, *, dry_run: bool
 ) -> BackfillSpec:
     pipeline = find_pipeline(layout, name)
     job = plan_job(layout, pipeline)
@@ -45,6 +45,6 @@ def _checkpoints(job: IngestSpec) -> dict[str, str]:
 
 
 def backfill(
-    layout: Layout, task: BackfillSpec, on_progress: Callable[[str], None]
+    layout: Platform, task: BackfillSpec, on_progress: Callable[[str], None]
 ) -> BackfillResult:
     return run_task(layout, "spark_jobs.repair.backfill", task, BackfillResult, on_progress)

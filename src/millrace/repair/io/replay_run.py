@@ -7,14 +7,14 @@ from datetime import UTC, datetime
 
 from millrace.base.instants import first_kept_day, latest_of
 from millrace.ingest.core.ingest_spec import IngestSpec, SiteInput
+from millrace.platform.core.platform import Platform
 from millrace.repair.core.replay_spec import Asked, Origin, ReplayResult, ReplaySpec, check_asked
-from millrace.settings.core.layout import Layout
 from millrace.tasks.io.run import new_task_folder, run_task
 from millrace.tasks.io.task_pipelines import choose, find_pipeline, plan_job
 
 
 def plan_replay(
-    layout: Layout,
+    layout: Platform,
     name: str,
     asked: Asked,
     origin: Origin,
@@ -43,7 +43,7 @@ def plan_replay(
     )
 
 
-def replay(layout: Layout, task: ReplaySpec, on_progress: Callable[[str], None]) -> ReplayResult:
+def replay(layout: Platform, task: ReplaySpec, on_progress: Callable[[str], None]) -> ReplayResult:
     return run_task(layout, "spark_jobs.repair.replay", task, ReplayResult, on_progress)
 
 

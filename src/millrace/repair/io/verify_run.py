@@ -6,13 +6,13 @@ from collections.abc import Callable
 from datetime import date, datetime
 
 from millrace.base.instants import first_kept_day, latest_of
+from millrace.platform.core.platform import Platform
 from millrace.repair.core.verify_spec import ContinuityResult, ContinuitySpec
-from millrace.settings.core.layout import Layout
 from millrace.tasks.io.run import new_task_folder, run_task
 from millrace.tasks.io.task_pipelines import find_pipeline, plan_job
 
 
-def plan_verify(layout: Layout, name: str, since: date | None, now: datetime) -> ContinuitySpec:
+def plan_verify(layout: Platform, name: str, since: date | None, now: datetime) -> ContinuitySpec:
     pipeline = find_pipeline(layout, name)
     job, keep = plan_job(layout, pipeline), pipeline.keep
     return ContinuitySpec(
@@ -28,6 +28,6 @@ def plan_verify(layout: Layout, name: str, since: date | None, now: datetime) ->
 
 
 def verify(
-    layout: Layout, task: ContinuitySpec, on_progress: Callable[[str], None]
+    layout: Platform, task: ContinuitySpec, on_progress: Callable[[str], None]
 ) -> ContinuityResult:
     return run_task(layout, "spark_jobs.repair.continuity", task, ContinuityResult, on_progress)

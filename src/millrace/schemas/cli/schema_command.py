@@ -9,10 +9,10 @@ import typer
 
 from millrace.base.errors import MillraceError
 from millrace.base.output import Json, print_json, print_line
+from millrace.platform.core.platform import Platform
+from millrace.platform.io.environment import platform_here
 from millrace.schemas.core.registry import IncompatibleError, User, subject_of, topic_of
 from millrace.schemas.io.schema_files import load_schema_files, read_schema
-from millrace.settings.core.layout import Layout
-from millrace.settings.io.environment import layout_here
 
 if TYPE_CHECKING:
     from millrace.schemas.io.registry_client import RegistryClient
@@ -38,7 +38,7 @@ def list_schemas(*, as_json: Json = False) -> None:
 
     from millrace.schemas.cli.schema_table import list_rows, show_rows
 
-    layout = layout_here()
+    layout = platform_here()
     rows = list_rows(layout, _client(layout, User.READER) if layout.registry else None)
     if as_json:
         print_json([row.model_dump(mode="json") for row in rows])
@@ -53,7 +53,7 @@ def check(topic: Topic, file: File) -> None:
     Example: millrace schema check temperature-data temperature.avsc
     """
     text = read_schema(file)
-    if not _client(layout_here(), User.PUBLISHER).check(subject_of(topic), text):
+    if not _client(platform_here(), User.PUBLISHER).check(subject_of(topic), text):
         raise IncompatibleError(
             f"{file}: it cannot read what older schemas of topic {topic!r} have written;"
             " give new fields a default, and take none away that has none"
@@ -72,7 +72,7 @@ def push(topic: Topic, file: File) -> None:
     """
     from millrace.schemas.io.local_registry import check_topic, keep
 
-    layout = layout_here()
+    layout = platform_here()
     check_topic(topic)
     number = _client(layout, User.PUBLISHER).register(subject_of(topic), read_schema(file))
     print_line(f"id {number}: {keep(layout, number, topic, read_schema(file))}")
@@ -86,7 +86,7 @@ def pull() -> None:
     """
     from millrace.schemas.io.local_registry import keep
 
-    layout = layout_here()
+    layout = platform_here()
     client = _client(layout, User.READER)
     here = {one.id for one in load_schema_files(layout.schemas)}
     pulled = 0
@@ -100,7 +100,7 @@ def pull() -> None:
         print_line("schemas/ has all schemas of the registry")
 
 
-def _client(layout: Layout, user: User) -> RegistryClient:
+def _client(layout: Platform, user: User) -> RegistryClient:
     from millrace.schemas.io.local_registry import open_client
 
     if layout.registry is None:

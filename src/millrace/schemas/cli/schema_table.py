@@ -12,7 +12,7 @@ from rich.table import Table
 from millrace.base.model import Frozen
 from millrace.schemas.core.registry import topic_of
 from millrace.schemas.io.schema_files import load_schema_files
-from millrace.settings.core.layout import Layout
+from millrace.settings.core.paths import Paths
 
 if TYPE_CHECKING:
     from millrace.schemas.io.registry_client import RegistryClient
@@ -26,7 +26,7 @@ class SchemaRow(Frozen):
     in_registry: bool | None
 
 
-def list_rows(layout: Layout, client: RegistryClient | None) -> list[SchemaRow]:
+def list_rows(layout: Paths, client: RegistryClient | None) -> list[SchemaRow]:
     files = {one.id: one for one in load_schema_files(layout.schemas)}
     published = _published(client) if client else {}
     return [

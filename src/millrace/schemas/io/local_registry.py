@@ -13,7 +13,7 @@ from millrace.schemas.io.registry_client import RegistryClient, publish
 from millrace.schemas.io.schema_files import load_schema_files
 from millrace.secrets.io.passwords import ensure_user, read_user
 from millrace.secrets.io.pki import ensure_server_certificate
-from millrace.settings.core.layout import Layout
+from millrace.settings.core.paths import Paths
 from millrace.storage.io.files import make_private, write_atomic, write_new
 
 
@@ -25,7 +25,7 @@ class NotInstalledError(MillraceError):
         )
 
 
-def prepare_registry(layout: Layout, registry: Registry) -> Program:
+def prepare_registry(layout: Paths, registry: Registry) -> Program:
     """Everything up to the start of the process; done again, it changes nothing."""
     folder = layout.registry_folder
     app, java = layout.jars("registry") / "quarkus-run.jar", layout.registry_java
@@ -59,23 +59,23 @@ def prepare_registry(layout: Layout, registry: Registry) -> Program:
     )
 
 
-def open_client(layout: Layout, registry: Registry, user: User) -> RegistryClient:
+def open_client(layout: Paths, registry: Registry, user: User) -> RegistryClient:
     login = read_user(layout, NAME, user)
     return RegistryClient(registry, layout.ca, login.username, login.password)
 
 
-def is_open(layout: Layout, registry: Registry) -> bool:
+def is_open(layout: Paths, registry: Registry) -> bool:
     return open_client(layout, registry, User.READER).is_open()
 
 
-def fill(layout: Layout, registry: Registry) -> list[int]:
+def fill(layout: Paths, registry: Registry) -> list[int]:
     """Its rule, and the schemas of the files; ids of those that are new there."""
     open_client(layout, registry, User.ADMIN).ensure_rule()
     publisher = open_client(layout, registry, User.PUBLISHER)
     return publish(publisher, load_schema_files(layout.schemas))
 
 
-def keep(layout: Layout, number: int, topic: str, text: str) -> Path:
+def keep(layout: Paths, number: int, topic: str, text: str) -> Path:
     """The schema as a file, which jobs read; what is there already stays."""
     file = layout.schemas / f"{number}-{check_topic(topic)}.avsc"
     write_new(file, text, mode=0o644)

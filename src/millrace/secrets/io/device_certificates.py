@@ -12,7 +12,7 @@ from millrace.secrets.core import certificates
 from millrace.secrets.core.certificates import Role
 from millrace.secrets.core.revoked import revoked_in, revoked_line
 from millrace.secrets.io.pki import ensure_certificate, ensure_device_authority
-from millrace.settings.core.layout import Layout
+from millrace.settings.core.paths import Paths
 from millrace.storage.io.files import make_private, read_text, write_atomic
 
 _HEAD = "# Who is let in no more: SHA-256 fingerprint of the certificate, device, since when.\n"
@@ -36,7 +36,7 @@ def first_device(site: str) -> str:
     return f"{site}-device"
 
 
-def issue(layout: Layout, site: str, name: str) -> Path:
+def issue(layout: Paths, site: str, name: str) -> Path:
     """The file of its key and certificate; the same again while they have time left."""
     _check(name)
     authority = ensure_device_authority(layout, site)
@@ -45,7 +45,7 @@ def issue(layout: Layout, site: str, name: str) -> Path:
     return ensure_certificate(layout, file, name, Role.CLIENT, authority=authority)
 
 
-def list_devices(layout: Layout, site: str) -> list[DeviceCertificate]:
+def list_devices(layout: Paths, site: str) -> list[DeviceCertificate]:
     issued = [_issued(layout, site, file.stem) for file in _files(layout, site)]
     lines = [line.split(maxsplit=2) for line in revoked_text(layout, site).splitlines()]
     revoked = [
@@ -56,7 +56,7 @@ def list_devices(layout: Layout, site: str) -> list[DeviceCertificate]:
     return [*issued, *revoked]
 
 
-def revoke(layout: Layout, site: str, name: str, fingerprint: str = "") -> DeviceCertificate:
+def revoke(layout: Paths, site: str, name: str, fingerprint: str = "") -> DeviceCertificate:
     """Its line in the list first, then its key goes. `fingerprint`: of one that is not here."""
     _check(name)
     file = layout.device(site, name)
@@ -86,15 +86,15 @@ def _check(name: str) -> None:
     check_named(IssuedName, name, "device", f"up to 64 {LETTERS}, a letter or digit first")
 
 
-def revoked_text(layout: Layout, site: str) -> str:
+def revoked_text(layout: Paths, site: str) -> str:
     return read_text(layout.revoked(site)) or _HEAD
 
 
-def _files(layout: Layout, site: str) -> list[Path]:
+def _files(layout: Paths, site: str) -> list[Path]:
     return sorted(layout.devices(site).glob("*.pem"))
 
 
-def _issued(layout: Layout, site: str, name: str) -> DeviceCertificate:
+def _issued(layout: Paths, site: str, name: str) -> DeviceCertificate:
     certificate = certificates.read_certificate(layout.device(site, name).read_text())
     return DeviceCertificate(
         name=name,

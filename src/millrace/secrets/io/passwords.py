@@ -8,7 +8,7 @@ from pathlib import Path
 
 from millrace.base.errors import MillraceError
 from millrace.kafka.core.kafka_client import as_properties, jaas_line
-from millrace.settings.core.layout import Layout
+from millrace.settings.core.paths import Paths
 from millrace.storage.io.files import make_private, read_text, write_new
 
 
@@ -27,46 +27,46 @@ class NoCredentialsError(MillraceError):
         super().__init__(f"user {user!r} of site {site!r}: {file} {problem}")
 
 
-def ensure_user(layout: Layout, site: str, user: str) -> Credentials:
+def ensure_user(layout: Paths, site: str, user: str) -> Credentials:
     """The user's credentials; made when there are none, and never made again."""
     file = layout.user_secret(site, user)
     _make_where_missing(layout, file, user)
     return _read(layout, file, site, user)
 
 
-def draft_password(layout: Layout, site: str, user: str) -> Credentials:
+def draft_password(layout: Paths, site: str, user: str) -> Credentials:
     """The user's next password; the same again until `take_up`."""
     draft = layout.next_secret(site, user)
     _make_where_missing(layout, draft, user)
     return _read(layout, draft, site, user)
 
 
-def take_up(layout: Layout, site: str, user: str) -> None:
+def take_up(layout: Paths, site: str, user: str) -> None:
     """From here on the drafted password is the user's."""
     layout.next_secret(site, user).replace(layout.user_secret(site, user))
 
 
-def forget_users(layout: Layout, site: str) -> None:
+def forget_users(layout: Paths, site: str) -> None:
     for file in layout.secrets.glob(f"*/{site}.*"):
         file.unlink()
 
 
-def read_user(layout: Layout, site: str, user: str) -> Credentials:
+def read_user(layout: Paths, site: str, user: str) -> Credentials:
     return _read(layout, layout.user_secret(site, user), site, user)
 
 
-def known_users(layout: Layout, site: str) -> list[str]:
+def known_users(layout: Paths, site: str) -> list[str]:
     """Who has a password here."""
     return sorted(file.parent.name for file in layout.secrets.glob(f"*/{site}.properties"))
 
 
-def _make_where_missing(layout: Layout, file: Path, user: str) -> None:
+def _make_where_missing(layout: Paths, file: Path, user: str) -> None:
     make_private(layout.secrets, file.parent)
     if not file.exists():
         write_new(file, _as_text(Credentials(user, secrets.token_urlsafe(24))))
 
 
-def _read(layout: Layout, file: Path, site: str, user: str) -> Credentials:
+def _read(layout: Paths, file: Path, site: str, user: str) -> Credentials:
     text = read_text(file)
     if text is None:
         known = ", ".join(known_users(layout, site)) or "none"

@@ -18,7 +18,7 @@ from millrace.base.errors import MillraceError
 from millrace.kafka.core.broker_settings import admin_name
 from millrace.secrets.core import certificates
 from millrace.secrets.core.certificates import Authority, Role
-from millrace.settings.core.layout import Layout
+from millrace.settings.core.paths import Paths
 from millrace.sites.core.spec import SiteSpec
 from millrace.storage.io.files import make_private, read_text, write_atomic, write_new
 
@@ -36,7 +36,7 @@ class BrokenPkiError(MillraceError):
 
 
 def ensure_certificate(
-    layout: Layout,
+    layout: Paths,
     file: Path,
     common_name: str,
     role: Role,
@@ -53,7 +53,7 @@ def ensure_certificate(
     return file
 
 
-def ensure_administrator(layout: Layout, site: SiteSpec) -> None:
+def ensure_administrator(layout: Paths, site: SiteSpec) -> None:
     """Of a site whose broker is elsewhere: made where there is none, renewed where we signed it.
 
     What somebody else has signed and put there is left alone; so is ours, where the root is not.
@@ -63,7 +63,7 @@ def ensure_administrator(layout: Layout, site: SiteSpec) -> None:
         ensure_certificate(layout, file, admin_name(site), Role.CLIENT)
 
 
-def _is_signed_here(layout: Layout, file: Path) -> bool:
+def _is_signed_here(layout: Paths, file: Path) -> bool:
     """By the root, or by the one whose place it is taking."""
     try:
         leaf = certificates.read_certificate(file.read_text())
@@ -73,14 +73,14 @@ def _is_signed_here(layout: Layout, file: Path) -> bool:
     return any(certificates.is_issued_by(leaf, one) for one in trusted)
 
 
-def ensure_server_certificate(layout: Layout, name: str, hosts: Sequence[str]) -> tuple[Path, Path]:
+def ensure_server_certificate(layout: Paths, name: str, hosts: Sequence[str]) -> tuple[Path, Path]:
     """Chain and key of an HTTPS server, two files, as web servers want them."""
     folder = layout.pki / name
     files = folder / "cert.pem", folder / "key.pem"
     return _ensure_two_files(layout, files, name, Role.SERVER, hosts, ensure_authority(layout))
 
 
-def ensure_parts_certificate(layout: Layout, name: str, hosts: Sequence[str]) -> tuple[Path, Path]:
+def ensure_parts_certificate(layout: Paths, name: str, hosts: Sequence[str]) -> tuple[Path, Path]:
     """Chain and key by which the parts of the object store know each other."""
     folder = layout.parts_ca.parent
     files = folder / "parts.pem", folder / "parts-key.pem"
@@ -88,7 +88,7 @@ def ensure_parts_certificate(layout: Layout, name: str, hosts: Sequence[str]) ->
 
 
 def _ensure_two_files(
-    layout: Layout,
+    layout: Paths,
     files: tuple[Path, Path],
     name: str,
     role: Role,
@@ -105,21 +105,21 @@ def _ensure_two_files(
     return chain, key_file
 
 
-def ensure_authority(layout: Layout) -> Authority:
+def ensure_authority(layout: Paths) -> Authority:
     """The root."""
     _move_in(layout.pki / layout.ca_key.name, layout.ca_key)
     both = (layout.pki, layout.ca_key.parent)
     return _ensure_authority(layout, layout.ca_key, layout.ca, certificates.CA_NAME, both)
 
 
-def ensure_device_authority(layout: Layout, site: str) -> Authority:
+def ensure_device_authority(layout: Paths, site: str) -> Authority:
     """Of a site's devices, and of nothing else."""
     key_file, file = layout.devices_key(site), layout.devices_ca(site)
     both = (key_file, file, layout.devices(site))
     return _ensure_authority(layout, key_file, file, f"devices of {site}", both)
 
 
-def ensure_parts_authority(layout: Layout) -> Authority:
+def ensure_parts_authority(layout: Paths) -> Authority:
     """Of the object store's parts, and of nothing else."""
     both = (layout.parts_key, layout.parts_ca.parent)
     name = "parts of the object store"
@@ -127,7 +127,7 @@ def ensure_parts_authority(layout: Layout) -> Authority:
 
 
 def _ensure_authority(
-    layout: Layout, key_file: Path, file: Path, name: str, made_with_it: Sequence[Path]
+    layout: Paths, key_file: Path, file: Path, name: str, made_with_it: Sequence[Path]
 ) -> Authority:
     """Its key is written first, so a crash between the two files does no harm."""
     make_private(layout.pki, layout.ca_key.parent, key_file.parent, file.parent)

@@ -18,7 +18,7 @@ from millrace.base.errors import MillraceError
 from millrace.secrets.core import certificates
 from millrace.secrets.core.certificates import Authority
 from millrace.secrets.io.pki import ensure_authority, ensure_device_authority
-from millrace.settings.core.layout import Layout
+from millrace.settings.core.paths import Paths
 from millrace.storage.io.files import read_text, sync_folder, write_atomic, write_new
 
 
@@ -45,7 +45,7 @@ class SuccessionError(MillraceError):
 class Place:
     """Where an authority lies. `site`: of that site's devices; none: the root."""
 
-    layout: Layout
+    layout: Paths
     site: str | None = None
 
     @property

@@ -10,12 +10,12 @@ from typing import Annotated
 import typer
 
 from millrace.base.output import Json, print_json, print_line
-from millrace.pipelines.io.named_sites import find_site
-from millrace.provisioning.core.site_rights import GATEWAY, SITE_USERS
-from millrace.settings.io.environment import layout_here
+from millrace.platform.io.environment import platform_here
+from millrace.relay.io.named_sites import find_site
 from millrace.site_changes.cli.site_table import list_rows, show_rows
 from millrace.site_changes.core.site_request import Action, SiteWishError, Wish
 from millrace.sites.core.spec import ClientSettings
+from millrace.sites.core.user_names import GATEWAY, SITE_USERS
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -148,7 +148,7 @@ def rotate(
 @app.command("list")
 def list_sites(*, as_json: Json = False) -> None:
     """Show all sites: who reads them, their users' passwords by age, their gateways' bundles."""
-    rows = list_rows(layout_here())
+    rows = list_rows(platform_here())
     if as_json:
         print_json([row.model_dump(mode="json") for row in rows])
     else:
@@ -161,7 +161,7 @@ def bundle(name: Name) -> None:
     from millrace.gateway.bundle.io.pack_bundle import write_bundle
     from millrace.secrets.io.passwords import known_users
 
-    layout = layout_here()
+    layout = platform_here()
     site = find_site(layout, name)
     if GATEWAY not in known_users(layout, name):
         raise SiteWishError(
@@ -181,7 +181,7 @@ def issue_device(name: Name, device: Device) -> None:
     """
     from millrace.secrets.io.device_certificates import issue
 
-    layout = layout_here()
+    layout = platform_here()
     print_line(str(issue(layout, find_site(layout, name).name, device)))
 
 
@@ -190,7 +190,7 @@ def list_devices(name: Name, *, as_json: Json = False) -> None:
     """Show whom a site's gateway lets in, and who was revoked."""
     from millrace.secrets.io.device_certificates import list_devices as devices_of
 
-    layout = layout_here()
+    layout = platform_here()
     rows = devices_of(layout, find_site(layout, name).name)
     if as_json:
         print_json([row.model_dump(mode="json") for row in rows])
@@ -217,7 +217,7 @@ def revoke_device(
     from millrace.gateway.bundle.io.local_gateway import hand_over
     from millrace.secrets.io.device_certificates import revoke
 
-    layout = layout_here()
+    layout = platform_here()
     site = find_site(layout, name)
     gone = revoke(layout, site.name, device, fingerprint)
     hand_over(layout, site)
@@ -227,7 +227,7 @@ def revoke_device(
 def _fulfil(wish: Wish, *, dry_run: bool, yes: bool) -> None:
     from millrace.site_changes.io.change_run import carry_out, plan_change
 
-    layout = layout_here()
+    layout = platform_here()
     for line in plan_change(layout, wish.model_copy(update={"dry_run": True})).lines:
         print_line(line)
     if dry_run:

@@ -11,8 +11,8 @@ from rich.table import Table
 from millrace.base.model import Frozen
 from millrace.gateway.bundle.io.pack_bundle import bundle_file
 from millrace.pipelines.io.loader import load_pipelines, load_sites
+from millrace.platform.core.platform import Platform
 from millrace.secrets.io.passwords import known_users
-from millrace.settings.core.layout import Layout
 from millrace.sites.core.spec import SiteSpec
 
 
@@ -27,7 +27,7 @@ class SiteRow(Frozen):
     bundle: Path | None
 
 
-def list_rows(layout: Layout) -> list[SiteRow]:
+def list_rows(layout: Platform) -> list[SiteRow]:
     pipelines = load_pipelines(layout)
     return [
         _row(layout, site, tuple(one.name for one in pipelines if one.reads(site.name)))
@@ -35,7 +35,7 @@ def list_rows(layout: Layout) -> list[SiteRow]:
     ]
 
 
-def _row(layout: Layout, site: SiteSpec, pipelines: tuple[str, ...]) -> SiteRow:
+def _row(layout: Platform, site: SiteSpec, pipelines: tuple[str, ...]) -> SiteRow:
     secrets = {user: layout.user_secret(site.name, user) for user in known_users(layout, site.name)}
     bundle = bundle_file(layout, site.name)
     return SiteRow(

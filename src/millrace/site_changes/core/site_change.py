@@ -12,7 +12,6 @@ from millrace.base.suggest import did_you_mean
 from millrace.pipelines.core.references import check_sites, describe_unknown_site
 from millrace.pipelines.core.spec import PipelineSpec
 from millrace.provisioning.core.site_rights import (
-    SITE_USERS,
     Actual,
     Change,
     Wanted,
@@ -29,6 +28,7 @@ from millrace.site_changes.core.site_request import (
     refuse_misplaced,
 )
 from millrace.sites.core.spec import SiteSpec
+from millrace.sites.core.user_names import SITE_USERS
 
 
 class Present(Frozen):

@@ -9,12 +9,12 @@ from pathlib import Path
 from millrace.gateway.bundle.io.pack_bundle import write_bundle
 from millrace.kafka.core.broker_settings import admin_name
 from millrace.kafka.io.client_errors import RefusedError, UnreachableError
+from millrace.platform.core.platform import Platform
 from millrace.provisioning.core.site_rights import Change
 from millrace.provisioning.core.site_users import SetPassword, UserChange
 from millrace.provisioning.io.site_admin import admin_of, provision_as_admin
 from millrace.secrets.io.passwords import draft_password, known_users, take_up
 from millrace.secrets.io.pki import BrokenPkiError, ensure_administrator, ensure_authority
-from millrace.settings.core.layout import Layout
 from millrace.site_changes.core.site_change import SiteChange, plan_at_cluster, plan_site_change
 from millrace.site_changes.core.site_request import Action, SiteWishError, Wish
 from millrace.site_changes.io.present import read_present
@@ -42,7 +42,7 @@ class SitePlan:
         return plan_lines(self.change, self.at_cluster)
 
 
-def plan_change(layout: Layout, wish: Wish, timeout_s: float = 15.0) -> SitePlan:
+def plan_change(layout: Platform, wish: Wish, timeout_s: float = 15.0) -> SitePlan:
     """Writes nothing but the papers by which a new cluster is asked."""
     change = plan_site_change(wish, read_present(layout))
     if not change.needs_cluster:
@@ -50,7 +50,7 @@ def plan_change(layout: Layout, wish: Wish, timeout_s: float = 15.0) -> SitePlan
     return SitePlan(change, _ask_cluster(layout, change, timeout_s))
 
 
-def carry_out(layout: Layout, plan: SitePlan, say: Say) -> Path | None:
+def carry_out(layout: Platform, plan: SitePlan, say: Say) -> Path | None:
     """The bundle for the site's gateway; None where the site goes. Cut short, it is run again."""
     open_var(layout)
     action, site = plan.change.action, plan.change.site
@@ -69,7 +69,7 @@ def carry_out(layout: Layout, plan: SitePlan, say: Say) -> Path | None:
         return write_bundle(layout, site)
 
 
-def renew_password(layout: Layout, site: SiteSpec, user: str, say: Say) -> None:
+def renew_password(layout: Platform, site: SiteSpec, user: str, say: Say) -> None:
     """Whoever is connected stays so; whoever connects from now on needs the new one.
 
     The draft is safe on disk before the cluster hears of it, so the password that counts is always
@@ -85,7 +85,7 @@ def renew_password(layout: Layout, site: SiteSpec, user: str, say: Say) -> None:
 
 
 def _ask_cluster(
-    layout: Layout, change: SiteChange, timeout_s: float
+    layout: Platform, change: SiteChange, timeout_s: float
 ) -> tuple[Change | UserChange, ...]:
     site = change.site
     _ensure_certificate(layout, site)
@@ -103,7 +103,7 @@ def _ask_cluster(
     return plan_at_cluster(change, actual, known_users(layout, site.name))
 
 
-def _ensure_certificate(layout: Layout, site: SiteSpec) -> None:
+def _ensure_certificate(layout: Platform, site: SiteSpec) -> None:
     file = layout.certificate(site.name, "admin")
     if not file.exists():
         open_var(layout)
@@ -116,7 +116,7 @@ def _ensure_certificate(layout: Layout, site: SiteSpec) -> None:
         ) from error
 
 
-def _add(layout: Layout, plan: SitePlan, say: Say) -> None:
+def _add(layout: Platform, plan: SitePlan, say: Say) -> None:
     """The file comes last: who reads it finds the site ready, and until then nothing was added."""
     site, file = plan.change.site, layout.site(plan.change.site.name)
     _bring_about(layout, plan, say)
@@ -127,14 +127,14 @@ def _add(layout: Layout, plan: SitePlan, say: Say) -> None:
     say(f"{file}: written")
 
 
-def _change(layout: Layout, plan: SitePlan, say: Say) -> None:
+def _change(layout: Platform, plan: SitePlan, say: Say) -> None:
     site, file = plan.change.site, layout.site(plan.change.site.name)
     _bring_about(layout, plan, say)
     write_atomic(file, edited_site_text(file.read_text(), site), _SPEC_MODE)
     say(f"{file}: written")
 
 
-def _bring_about(layout: Layout, plan: SitePlan, say: Say) -> None:
+def _bring_about(layout: Platform, plan: SitePlan, say: Say) -> None:
     """What the pipelines need, at the cluster; nothing where its broker is not up yet."""
     site = plan.change.site
     if not plan.change.needs_cluster:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from millrace.pipelines.core.spec import PipelineSpec
-from millrace.pipelines.io.loader import load_file, load_sites, pipeline_files
+from millrace.pipelines.io.loader import load_sites, pipeline_files
+from millrace.platform.core.platform import Platform
 from millrace.secrets.io.passwords import known_users
-from millrace.settings.core.layout import Layout
 from millrace.site_changes.core.site_change import Present
 from millrace.sites.core.spec import SiteSpec
+from millrace.specs.spec_files import load_file
 
 
-def read_present(layout: Layout) -> Present:
+def read_present(layout: Platform) -> Present:
     """A pipeline of a site that is not there yet is no error: the site may be what is asked for."""
     retired = sorted(layout.retired_sites.glob("*.yaml"))
     return Present(

@@ -11,10 +11,10 @@ from millrace.gateway.bundle.io.pack_bundle import bundle_file
 from millrace.jobs.core.heartbeat import Heartbeat
 from millrace.jobs.io.installed_kinds import installed_kinds, load_kind
 from millrace.jobs.io.mailbox import Mailbox
+from millrace.platform.core.platform import Platform
 from millrace.provisioning.core.site_users import plan_removal
 from millrace.provisioning.io.site_admin import admin_of
 from millrace.secrets.io.passwords import forget_users
-from millrace.settings.core.layout import Layout
 from millrace.site_changes.core.site_change import SiteChange
 
 Say = Callable[[str], None]
@@ -24,7 +24,7 @@ _JOBS_LET_GO_S = 180.0
 _POLL_S = 1.0
 
 
-def retire(layout: Layout, change: SiteChange, say: Say) -> None:
+def retire(layout: Platform, change: SiteChange, say: Say) -> None:
     """Each step is one that can be done again, and while passwords are here it is not over."""
     if change.before:
         _move_file(layout, change.site.name, say)
@@ -39,14 +39,14 @@ def retire(layout: Layout, change: SiteChange, say: Say) -> None:
     say("passwords and bundle: deleted here")
 
 
-def _move_file(layout: Layout, site: str, say: Say) -> None:
+def _move_file(layout: Platform, site: str, say: Say) -> None:
     layout.retired_sites.mkdir(exist_ok=True)
     moved = layout.retired_sites / f"{site}.yaml"
     layout.site(site).replace(moved)
     say(f"{moved}: the site's file is here now")
 
 
-def _await_jobs(layout: Layout, site: str, say: Say) -> None:
+def _await_jobs(layout: Platform, site: str, say: Say) -> None:
     """A job whose user is taken from under it would die, and its other sites with it."""
     deadline = time.monotonic() + _JOBS_LET_GO_S
     waits_for: list[str] = []
@@ -63,7 +63,7 @@ def _await_jobs(layout: Layout, site: str, say: Say) -> None:
         time.sleep(_POLL_S)
 
 
-def jobs_reading(layout: Layout, site: str) -> list[str]:
+def jobs_reading(layout: Platform, site: str) -> list[str]:
     """Jobs of any kind."""
     now = datetime.now(UTC)
     forms = [load_kind(name).beat for name in installed_kinds()]
@@ -72,7 +72,7 @@ def jobs_reading(layout: Layout, site: str) -> list[str]:
     return [beat.job for beat in beats if beat.reads(site, now)]
 
 
-def _beats(layout: Layout, job_id: str, form: type[Heartbeat]) -> list[Heartbeat]:
+def _beats(layout: Platform, job_id: str, form: type[Heartbeat]) -> list[Heartbeat]:
     """Wherever the job ran last: its file may be gone, or name another runner by now."""
     places = {str(layout.job(job_id)), layout.shared_mailbox(job_id)}
     beats = [Mailbox(place, layout.bucket).read_heartbeat(form) for place in sorted(places)]

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field, field_validator
 
 from millrace.base.model import Frozen
-from millrace.relay.core.spec import check_pattern
+from millrace.base.names import check_topic_pattern
 from millrace.sites.core.spec import check_bootstrap
 
 TOPICS = "{site}.{topic}"
@@ -22,7 +22,7 @@ class Central(Frozen):
 
     bootstrap: Annotated[str, AfterValidator(check_bootstrap)]
     # What relays call a site's topic there.
-    topics: Annotated[str, AfterValidator(check_pattern)] = TOPICS
+    topics: Annotated[str, AfterValidator(check_topic_pattern)] = TOPICS
     # The login of jobs.
     secret: SecretArn
     # Where administrators show a role; none: topics and rights there are somebody else's to make.

@@ -8,10 +8,10 @@ import typer
 
 from millrace.base.errors import MillraceError
 from millrace.base.output import print_line
-from millrace.pipelines.io.loader import load_clusters
+from millrace.platform.core.platform import Platform
+from millrace.platform.io.environment import platform_here
 from millrace.relay.core.relay_references import describe_unknown_cluster
-from millrace.settings.core.layout import Layout
-from millrace.settings.io.environment import layout_here
+from millrace.relay.io.relay_files import load_clusters
 from millrace.sites.core.spec import SiteSpec
 
 app = typer.Typer(no_args_is_help=True, help="Clusters that relays bring topics to.")
@@ -27,7 +27,7 @@ def add_broker(name: _Name) -> None:
     """
     from millrace.stack.io.brokers.grow import add_broker as add
 
-    layout = layout_here()
+    layout = platform_here()
     number = add(layout, find_cluster(layout, name))
     print_line(f"broker {number} of {name} is there; next: millrace cluster rebalance {name}")
 
@@ -54,7 +54,7 @@ def rebalance(
     """
     from millrace.stack.io.brokers.move_partitions import Rebalance
 
-    layout = layout_here()
+    layout = platform_here()
     work = Rebalance(find_cluster(layout, name), layout)
     moves = work.plan(without or ())
     for place, replicas in sorted(moves.items()):
@@ -67,7 +67,7 @@ def rebalance(
         print_line(f"{len(moves)} partitions are where they should be")
 
 
-def find_cluster(layout: Layout, name: str) -> SiteSpec:
+def find_cluster(layout: Platform, name: str) -> SiteSpec:
     clusters = {cluster.name: cluster for cluster in load_clusters(layout)}
     if name not in clusters:
         raise MillraceError(describe_unknown_cluster(name, list(clusters)))

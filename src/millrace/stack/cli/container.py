@@ -7,7 +7,7 @@ import os
 import typer
 
 from millrace.base.output import print_line
-from millrace.settings.io.environment import Settings
+from millrace.platform.io.environment import Settings
 
 app = typer.Typer(
     no_args_is_help=True,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from millrace.base.output import Json, print_json, print_line
-from millrace.settings.io.environment import Settings, layout_here
+from millrace.platform.io.environment import Settings, platform_here
 
 if TYPE_CHECKING:
     from millrace.stack.io.progress import Progress
@@ -85,7 +85,7 @@ def down() -> None:
     """Stop everything; no process is left, all data stays."""
     from millrace.stack.io.down import down as take_down
 
-    stopped = take_down(layout_here(), _progress())
+    stopped = take_down(platform_here(), _progress())
     print_line("the stack is down" if stopped else "nothing was running")
 
 
@@ -117,7 +117,7 @@ def reset(
     """Stop everything and delete var/: tables, topics, users, passwords, Airflow's history."""
     from millrace.stack.io.down import reset as delete_all
 
-    layout = layout_here()
+    layout = platform_here()
     question = f"Delete {layout.var} with all tables, topics, passwords and Airflow's history?"
     if not yes and not typer.confirm(question):
         print_line("nothing was deleted")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from millrace.base.addresses import LOOPBACK
-from millrace.settings.core.layout import Layout
+from millrace.settings.core.paths import Paths
 
 USER = "admin"
 API_SERVER, AIRFLOW = "airflow-api-server", "airflow"
@@ -24,7 +24,7 @@ class AirflowSecrets:
 
 
 def render_airflow_config(
-    layout: Layout, port: int, secrets: AirflowSecrets, databases: Mapping[str, str]
+    layout: Paths, port: int, secrets: AirflowSecrets, databases: Mapping[str, str]
 ) -> str:
     """`databases`: the `[database]` settings that say where Postgres is."""
     sections: dict[str, Mapping[str, object]] = {
@@ -57,7 +57,7 @@ def render_airflow_config(
     return "\n".join(_section(name, values) for name, values in sections.items())
 
 
-def _core(layout: Layout, secrets: AirflowSecrets, port: int) -> dict[str, object]:
+def _core(layout: Paths, secrets: AirflowSecrets, port: int) -> dict[str, object]:
     return {
         "dags_folder": layout.home / "dags",
         "plugins_folder": layout.home / "plugins",
@@ -72,12 +72,12 @@ def _core(layout: Layout, secrets: AirflowSecrets, port: int) -> dict[str, objec
     }
 
 
-def _secrets(layout: Layout) -> dict[str, object]:
+def _secrets(layout: Paths) -> dict[str, object]:
     file = {"connections_file_path": str(layout.airflow_connections)}
     return {"backend": BACKEND, "backend_kwargs": json.dumps(file)}
 
 
-def _api(layout: Layout, port: int, secrets: AirflowSecrets) -> dict[str, object]:
+def _api(layout: Paths, port: int, secrets: AirflowSecrets) -> dict[str, object]:
     return {
         "host": layout.listen,
         "port": port,

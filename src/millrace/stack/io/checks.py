@@ -12,7 +12,7 @@ import psutil
 
 from millrace.base.errors import MillraceError
 from millrace.kafka.core.broker_settings import node_ports, nodes
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 from millrace.settings.core.spark_cluster import PORTS_NEEDED as CLUSTER_PORTS
 from millrace.stack.install.machine import Unfit, check_disk, check_java
 from millrace.stack.io.earlier_places import move_in
@@ -38,7 +38,7 @@ class Port:
     setting: str
 
 
-def check_machine(layout: Layout) -> None:
+def check_machine(layout: Platform) -> None:
     """Again, although the installation did: what was installed then may be gone now."""
     try:
         check_java()
@@ -47,7 +47,7 @@ def check_machine(layout: Layout) -> None:
         raise UnfitError(str(error)) from error
 
 
-def check_path(layout: Layout) -> None:
+def check_path(layout: Platform) -> None:
     if not _PLAIN_PATH.fullmatch(str(layout.home)):
         raise UnfitError(
             f"{layout.home} holds characters that Airflow's and Kafka's settings cannot carry;"
@@ -61,7 +61,7 @@ def check_path(layout: Layout) -> None:
         )
 
 
-def open_var(layout: Layout) -> None:
+def open_var(layout: Platform) -> None:
     """Make `var`, or see that it is one of ours and whole."""
     try:
         layout.var.mkdir(mode=0o700, exist_ok=True)
@@ -82,7 +82,7 @@ def open_var(layout: Layout) -> None:
     _check_whole(layout)
 
 
-def _check_whole(layout: Layout) -> None:
+def _check_whole(layout: Platform) -> None:
     """Data without the keys that were made with it is of no use."""
     needs: list[tuple[Path, Path]] = [
         (layout.postgres / "data", layout.postgres_password),
@@ -132,7 +132,7 @@ def _ports(plan: StackPlan) -> list[Port]:
     return ports + _cluster_ports(plan.layout)
 
 
-def _cluster_ports(layout: Layout) -> list[Port]:
+def _cluster_ports(layout: Platform) -> list[Port]:
     if layout.cluster is None:
         return []
     first = layout.cluster.port

@@ -6,10 +6,10 @@ import shutil
 import time
 
 from millrace.base.errors import MillraceError
+from millrace.platform.core.platform import Platform
 from millrace.processes.io.process_table import JOB_VARIABLE, end_marked
 from millrace.processes.io.stack_identity import stack_marks
 from millrace.processes.io.supervisor import Supervisor, SupervisorUnreachableError
-from millrace.settings.core.layout import Layout
 from millrace.stack.io.exclusive import only_one_at_work
 from millrace.stack.io.outside import remove_outside
 from millrace.stack.io.progress import Progress
@@ -26,7 +26,7 @@ _ORDER: tuple[tuple[str, tuple[str, ...], float], ...] = (
 )
 
 
-def down(layout: Layout, progress: Progress) -> bool:
+def down(layout: Platform, progress: Progress) -> bool:
     """False when there was nothing to stop."""
     if not layout.var.is_dir():
         return _sweep(layout)
@@ -42,7 +42,7 @@ def down(layout: Layout, progress: Progress) -> bool:
     return was_up or swept
 
 
-def reset(layout: Layout, progress: Progress) -> None:
+def reset(layout: Platform, progress: Progress) -> None:
     down(layout, progress)
     try:
         if layout.var.is_dir() and not layout.var.is_symlink():
@@ -79,7 +79,7 @@ def _live(supervisor: Supervisor, prefixes: tuple[str, ...]) -> list[str]:
     ]
 
 
-def _sweep(layout: Layout) -> bool:
+def _sweep(layout: Platform) -> bool:
     """Also what a `kill -9` of the process manager, or of anything, has orphaned."""
     marks = stack_marks(layout)
     if marks is None:

@@ -10,16 +10,16 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from millrace.provisioning.core.site_rights import PLATFORM, SITE_USERS
 from millrace.schemas.core.registry import User
-from millrace.settings.core.layout import Layout
+from millrace.settings.core.paths import Paths
+from millrace.sites.core.user_names import PLATFORM, SITE_USERS
 from millrace.storage.io.files import make_private
 
 _USERS = {*SITE_USERS, PLATFORM, *User}
 _REPLACED = ("broker.pem", "device.pem")
 
 
-def move_in(layout: Layout) -> None:
+def move_in(layout: Paths) -> None:
     """Done again, or where there is nothing to move, it does nothing."""
     for old, new in _moves(layout):
         if old.exists() and not new.exists():
@@ -33,7 +33,7 @@ def move_in(layout: Layout) -> None:
             file.unlink()
 
 
-def _moves(layout: Layout) -> Iterator[tuple[Path, Path]]:
+def _moves(layout: Paths) -> Iterator[tuple[Path, Path]]:
     for file in sorted(layout.secrets.glob("*/*.*")):
         user, site = file.stem, file.parent.name
         if user in _USERS and site not in _USERS:

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from millrace.base.errors import MillraceError
-from millrace.settings.core.layout import Layout
+from millrace.settings.core.paths import Paths
 
 
 @contextmanager
-def only_one_at_work(layout: Layout, what: str) -> Iterator[None]:
+def only_one_at_work(layout: Paths, what: str) -> Iterator[None]:
     file = layout.var / "at-work.lock"
     with file.open("a+") as lock:
         try:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import psutil
 
 from millrace.base.errors import MillraceError
+from millrace.platform.core.platform import Platform
 from millrace.processes.io.process_table import end_marked, find_marked
 from millrace.processes.io.stack_identity import stack_marks
-from millrace.settings.core.layout import Layout
 from millrace.stack.io.progress import Progress
 
 _GRACE_S = 20
@@ -23,7 +23,7 @@ class AlreadyUpError(MillraceError):
         )
 
 
-def end_leftovers(layout: Layout, progress: Progress) -> None:
+def end_leftovers(layout: Platform, progress: Progress) -> None:
     """Refuse where a process manager lives; without one, nobody looks after its orphans."""
     marks = stack_marks(layout)
     if marks is None:

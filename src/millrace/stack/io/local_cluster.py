@@ -18,7 +18,7 @@ from millrace.base.addresses import LOCAL_NAMES, LOOPBACK
 from millrace.kafka.core.kafka_client import as_properties
 from millrace.processes.core.program import Program
 from millrace.secrets.io.pki import ensure_server_certificate
-from millrace.settings.core.layout import Layout
+from millrace.settings.core.paths import Paths
 from millrace.settings.core.spark_cluster import (
     KEY_STORE_PASSWORD,
     MASTER,
@@ -36,7 +36,7 @@ from millrace.storage.io.properties import read_properties
 _DAEMON = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
 
 
-def prepare_cluster(layout: Layout, cluster: Cluster) -> list[Program]:
+def prepare_cluster(layout: Paths, cluster: Cluster) -> list[Program]:
     """Everything up to the start of the processes. The secret is new each time.
 
     Where each has a machine of its own it stays: some of them run already. The certificate of
@@ -64,7 +64,7 @@ def prepare_cluster(layout: Layout, cluster: Cluster) -> list[Program]:
     ]
 
 
-def _make_secrets(layout: Layout, cluster: Cluster, properties: Path) -> None:
+def _make_secrets(layout: Paths, cluster: Cluster, properties: Path) -> None:
     secret, password = secrets.token_urlsafe(32), secrets.token_urlsafe(16)
     key_store = _write_key_store(layout, password)
     settings = daemon_properties(secret, secrets.token_urlsafe(48), key_store, password)
@@ -83,7 +83,7 @@ def _listens(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-def _program(name: str, command: tuple[str, ...], layout: Layout, port: int) -> Program:
+def _program(name: str, command: tuple[str, ...], layout: Paths, port: int) -> Program:
     return Program(
         name=name,
         command=command,
@@ -100,13 +100,13 @@ def _program(name: str, command: tuple[str, ...], layout: Layout, port: int) -> 
     )
 
 
-def _spark(layout: Layout) -> Path:
+def _spark(layout: Paths) -> Path:
     """By its real path: executors find the archive of classes by that of their jars."""
     environment = layout.lake_python.parents[1].resolve()
     return environment / "lib" / "python3.11" / "site-packages" / "pyspark"
 
 
-def _write_key_store(layout: Layout, password: str) -> Path:
+def _write_key_store(layout: Paths, password: str) -> Path:
     """The pages' certificate as Java reads it."""
     certificate, key = ensure_server_certificate(layout, "spark", LOCAL_NAMES)
     chain = x509.load_pem_x509_certificates(certificate.read_bytes())

@@ -14,7 +14,7 @@ from millrace.base.addresses import LOCAL_NAMES
 from millrace.base.errors import MillraceError, StoreUnreachableError
 from millrace.processes.core.program import Program
 from millrace.secrets.io.pki import ensure_parts_certificate, ensure_server_certificate
-from millrace.settings.core.layout import Layout
+from millrace.settings.core.paths import Paths
 from millrace.storage.core.bucket import Bucket
 from millrace.storage.core.store_server import (
     NAME,
@@ -41,7 +41,7 @@ class UnsafeStoreError(MillraceError):
         )
 
 
-def prepare_object_store(layout: Layout, bucket: Bucket, port: int) -> Program:
+def prepare_object_store(layout: Paths, bucket: Bucket, port: int) -> Program:
     """Everything up to the start of the process; done again, it changes nothing."""
     folder = layout.object_store
     make_private(folder, folder / "data")

@@ -11,12 +11,12 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
+from millrace.platform.core.platform import Platform
 from millrace.processes.core.program import Program
-from millrace.settings.core.layout import Layout
 from millrace.storage.io.files import read_text, write_atomic
 
 
-def write_down_outside(layout: Layout, programs: Iterable[Program]) -> None:
+def write_down_outside(layout: Platform, programs: Iterable[Program]) -> None:
     """Those of a former stack, which may have had other ports, are removed first."""
     remove_outside(layout)
     files = [str(file) for program in programs for file in program.outside]
@@ -24,7 +24,7 @@ def write_down_outside(layout: Layout, programs: Iterable[Program]) -> None:
         write_atomic(layout.outside, "\n".join(files))
 
 
-def remove_outside(layout: Layout) -> None:
+def remove_outside(layout: Platform) -> None:
     """When no process of the stack is left."""
     for line in (read_text(layout.outside) or "").splitlines():
         if is_left(file := Path(line)):

@@ -7,19 +7,14 @@ from dataclasses import dataclass
 from millrace.gateway.spec.core.local_file import gateway_program
 from millrace.kafka.core.broker_settings import FIRST, node_name, node_ports, nodes
 from millrace.pipelines.core.spec import PipelineSpec
-from millrace.pipelines.io.loader import (
-    load_clusters,
-    load_events_site,
-    load_pipelines,
-    load_relays,
-    load_sites,
-)
+from millrace.pipelines.io.loader import load_events_site, load_pipelines, load_sites
+from millrace.platform.core.platform import Platform
+from millrace.platform.io.environment import Settings
 from millrace.processes.core.program import Program
 from millrace.relay.core.spec import RelaySpec
+from millrace.relay.io.relay_files import load_clusters, load_relays
 from millrace.schemas.core.registry import NAME as REGISTRY
-from millrace.settings.core.layout import Layout
 from millrace.settings.core.spark_cluster import MASTER
-from millrace.settings.io.environment import Settings
 from millrace.sites.core.spec import SiteSpec
 from millrace.stack.core.airflow_config import API_SERVER
 from millrace.storage.core.store_server import NAME as STORE
@@ -29,7 +24,7 @@ RUNNER = "local"
 
 @dataclass(frozen=True)
 class StackPlan:
-    layout: Layout
+    layout: Platform
     airflow_port: int
     sites: tuple[SiteSpec, ...]
     pipelines: tuple[PipelineSpec, ...]
@@ -109,7 +104,7 @@ def broker_program(site: SiteSpec, node: int = FIRST) -> str:
     return f"kafka-{node_name(site, node)}"
 
 
-def relay_program(relay: RelaySpec, layout: Layout) -> Program:
+def relay_program(relay: RelaySpec, layout: Platform) -> Program:
     name = f"relay-{relay.name}"
     return Program(
         name=name,
@@ -121,7 +116,7 @@ def relay_program(relay: RelaySpec, layout: Layout) -> Program:
     )
 
 
-def _simulator(site: SiteSpec, layout: Layout) -> Program:
+def _simulator(site: SiteSpec, layout: Platform) -> Program:
     name = f"simulator-{site.name}"
     return Program(
         name=name,

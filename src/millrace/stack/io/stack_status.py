@@ -30,15 +30,15 @@ from millrace.jobs.core.heartbeat import Heartbeat
 from millrace.jobs.core.spec import JobState, JobStatus
 from millrace.jobs.io.deployments import provisioned_jobs, recall
 from millrace.jobs.io.installed_kinds import load_kind
-from millrace.jobs.io.installed_runners import load_runner
+from millrace.jobs.io.load_runner import load_runner
 from millrace.jobs.io.mailbox import open_mailbox
 from millrace.jobs.io.runners.local_runner import is_job, job_pid, program_name
 from millrace.pipelines.core.spec import REMOTE_RUNNERS
+from millrace.platform.core.platform import Platform
 from millrace.processes.io.process_table import find_marked
 from millrace.processes.io.stack_identity import stack_marks
 from millrace.processes.io.supervisor import ProcessInfo, Supervisor, SupervisorUnreachableError
 from millrace.relay.io.beat_files import read_relay_beat
-from millrace.settings.core.layout import Layout
 from millrace.stack.core.airflow_config import USER
 from millrace.stack.io.airflow import airflow_server
 from millrace.stack.io.stack_plan import StackPlan
@@ -93,7 +93,7 @@ def look(plan: StackPlan, sample_s: float) -> StackStatus:
     )
 
 
-def _other_jobs(layout: Layout, now: datetime, *, is_up: bool) -> dict[str, JobLine]:
+def _other_jobs(layout: Platform, now: datetime, *, is_up: bool) -> dict[str, JobLine]:
     """Of other kinds than pipelines', as they were provisioned."""
     return {
         name: describe_job(
@@ -107,14 +107,14 @@ def _other_jobs(layout: Layout, now: datetime, *, is_up: bool) -> dict[str, JobL
     }
 
 
-def _job_status(runner: str, job_id: str, layout: Layout, *, is_up: bool) -> JobStatus:
+def _job_status(runner: str, job_id: str, layout: Platform, *, is_up: bool) -> JobStatus:
     """Who runs the jobs of this machine has to be up to be asked."""
     status = load_runner(runner, layout).status(job_id)
     can_tell = is_up or runner in REMOTE_RUNNERS
     return status if can_tell else status.model_copy(update={"state": JobState.UNKNOWN})
 
 
-def _heartbeat(layout: Layout, form: type[Beat], job_id: str, *, is_remote: bool) -> Beat | None:
+def _heartbeat(layout: Platform, form: type[Beat], job_id: str, *, is_remote: bool) -> Beat | None:
     """A bucket that is away hides nothing of the stack."""
     try:
         return open_mailbox(layout, job_id, is_remote=is_remote).read_heartbeat(form)

@@ -11,7 +11,7 @@ from millrace.jobs.core.spec import JobState
 from millrace.jobs.core.task_spec import TaskSpec
 from millrace.jobs.io.runners.emr_serverless import EmrServerless
 from millrace.jobs.io.runners.setup import require
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 from millrace.tasks.io.task_folder import fetch, forget, send
 
 POLL_S = 10.0
@@ -20,7 +20,7 @@ _LOG_LINES = 2_000
 
 
 def run_there(
-    layout: Layout,
+    layout: Platform,
     module: str,
     task: TaskSpec,
     on_progress: Callable[[str], None],

@@ -14,9 +14,9 @@ from typing import TypeVar
 from millrace.base.errors import MillraceError
 from millrace.base.model import Frozen
 from millrace.jobs.core.task_spec import TaskSpec, folder_name, forgotten
+from millrace.platform.core.platform import Platform
 from millrace.processes.io.log_tail import last_lines
-from millrace.settings.core.layout import Layout
-from millrace.settings.io.environment import HOME_VARIABLE
+from millrace.settings.core.paths import HOME_VARIABLE
 from millrace.storage.io.files import make_private, read_text, write_atomic
 
 Result = TypeVar("Result", bound=Frozen)
@@ -28,7 +28,7 @@ class TaskFailedError(MillraceError):
     """A task that ended without a result."""
 
 
-def new_task_folder(layout: Layout, pipeline: str, kind: str) -> Path:
+def new_task_folder(layout: Platform, pipeline: str, kind: str) -> Path:
     """A folder of its own for a run; the oldest of its kind go."""
     folder = layout.task(pipeline, folder_name(kind, datetime.now(UTC)))
     make_private(folder)
@@ -38,7 +38,7 @@ def new_task_folder(layout: Layout, pipeline: str, kind: str) -> Path:
 
 
 def run_task(
-    layout: Layout,
+    layout: Platform,
     module: str,
     task: TaskSpec,
     result: type[Result],
@@ -60,7 +60,9 @@ def run_task(
     return result.model_validate_json(text)
 
 
-def _run(layout: Layout, arguments: list[str], log: int, on_progress: Callable[[str], None]) -> int:
+def _run(
+    layout: Platform, arguments: list[str], log: int, on_progress: Callable[[str], None]
+) -> int:
     environment = {**os.environ, "PYTHONPATH": str(layout.home), "PYTHONUNBUFFERED": "1"}
     environment[HOME_VARIABLE] = str(layout.home)
     command = [str(layout.lake_python), "-m", *arguments]

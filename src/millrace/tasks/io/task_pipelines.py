@@ -12,16 +12,16 @@ from millrace.pipelines.core.references import sites_of
 from millrace.pipelines.core.spec import PipelineSpec
 from millrace.pipelines.io.loader import load_pipelines, load_sites
 from millrace.pipelines.io.refining import load_refine
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 
 
-def find_pipeline(layout: Layout, name: str) -> PipelineSpec:
+def find_pipeline(layout: Platform, name: str) -> PipelineSpec:
     known = {pipeline.name: pipeline for pipeline in load_pipelines(layout)}
     choose("pipeline", [name], list(known))
     return known[name]
 
 
-def plan_job(layout: Layout, pipeline: PipelineSpec) -> IngestSpec:
+def plan_job(layout: Platform, pipeline: PipelineSpec) -> IngestSpec:
     """What the pipeline's job reads and writes, as its files are today."""
     sites = sites_of(pipeline, load_sites(layout))
     return plan_for_task(pipeline, sites, layout, load_refine(layout, pipeline))

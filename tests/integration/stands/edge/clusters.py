@@ -11,7 +11,7 @@ from confluent_kafka.admin import AdminClient
 
 from millrace.kafka.core.broker_settings import node_ports, nodes
 from millrace.kafka.io.client_errors import UnreachableError
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 from millrace.sites.core.spec import ClientSettings, LocalBroker, SiteSpec
 from millrace.stack.io.brokers.local_broker import prepare_broker
 from tests.integration.conftest import RunningSite
@@ -30,7 +30,7 @@ class RunningCluster(RunningSite):
     links: dict[int, Link] = field(default_factory=dict)
 
     @classmethod
-    def prepare(cls, layout: Layout, name: str, brokers: int, room_for: int) -> RunningCluster:
+    def prepare(cls, layout: Platform, name: str, brokers: int, room_for: int) -> RunningCluster:
         first = free_ports(_PORTS * room_for)
         servers = ",".join(f"127.0.0.1:{first + _PORTS * number}" for number in range(brokers))
         spec = SiteSpec(

@@ -22,11 +22,11 @@ import yaml
 from millrace.base.addresses import LOCAL_NAMES
 from millrace.gateway.bundle.core.bundle_contents import bundle_files
 from millrace.gateway.bundle.io.pack_bundle import write_bundle
-from millrace.provisioning.core.site_rights import GATEWAY
+from millrace.platform.core.platform import Platform
 from millrace.secrets.core.certificates import Role
 from millrace.secrets.io.device_certificates import issue
 from millrace.secrets.io.pki import ensure_certificate
-from millrace.settings.core.layout import Layout
+from millrace.sites.core.user_names import GATEWAY
 from tests.integration.conftest import CHECKOUT, RunningSite
 from tests.support import free_ports, wait_until
 
@@ -160,7 +160,7 @@ def unpacked_bundle(site: RunningSite, folder: Path) -> Path:
         (home / part).symlink_to(CHECKOUT / part)
     (home / "var").symlink_to(site.layout.var)
     (home / "dags").mkdir()
-    packed = write_bundle(Layout(home), site.spec)
+    packed = write_bundle(Platform(home), site.spec)
     with tarfile.open(packed) as archive:
         archive.extractall(folder, filter="data")
     return folder / f"{site.spec.name}-gateway"

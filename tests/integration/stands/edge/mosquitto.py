@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from millrace.base.addresses import LOCAL_NAMES
+from millrace.platform.core.platform import Platform
 from millrace.processes.core.program import Program
 from millrace.secrets.core.certificates import Role
 from millrace.secrets.io.pki import ensure_certificate
-from millrace.settings.core.layout import Layout
 from tests.integration.stands.edge.mqtt_broker import (
     GATEWAY_PASSWORD,
     GATEWAY_USER,
@@ -49,7 +49,7 @@ max_queued_messages 0
 @dataclass
 class RunningMosquitto(RunningMqtt):
     @classmethod
-    def prepare(cls, layout: Layout, folder: Path) -> RunningMosquitto:
+    def prepare(cls, layout: Platform, folder: Path) -> RunningMosquitto:
         assert _FOUND, "there is no mosquitto: apt-get install mosquitto"
         folder.mkdir()
         (folder / "data").mkdir()

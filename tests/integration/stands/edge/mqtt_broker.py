@@ -18,10 +18,10 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from millrace.base.addresses import LOCAL_NAMES
+from millrace.platform.core.platform import Platform
 from millrace.processes.core.program import Program
 from millrace.secrets.core.certificates import Role
 from millrace.secrets.io.pki import ensure_certificate
-from millrace.settings.core.layout import Layout
 from tests.support import free_ports, start, wait_until
 
 _SOURCE = Path(__file__).with_name("MqttBroker.java")
@@ -32,13 +32,13 @@ GATEWAY_USER, GATEWAY_PASSWORD = "gateway", "gateway-secret"
 
 @dataclass
 class RunningMqtt:
-    layout: Layout
+    layout: Platform
     folder: Path
     port: int
     process: subprocess.Popen[bytes] | None = None
 
     @classmethod
-    def prepare(cls, layout: Layout, folder: Path) -> RunningMqtt:
+    def prepare(cls, layout: Platform, folder: Path) -> RunningMqtt:
         folder.mkdir()
         (folder / "extensions").mkdir()
         (folder / "data").mkdir()

@@ -16,13 +16,13 @@ from typing import NamedTuple
 from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 
 from millrace.kafka.io.header_bytes import headers_of
-from millrace.provisioning.core.site_rights import RELAY
 from millrace.relay.core.beat import RelayBeat
 from millrace.relay.core.relay_rights import wanted_at_site, wanted_at_target
 from millrace.relay.core.spec import RelaySpec
 from millrace.relay.io.cluster_login import Door
 from millrace.relay.io.target import ORIGIN_HEADER
 from millrace.sites.core.spec import ClientSettings
+from millrace.sites.core.user_names import RELAY
 from millrace.storage.io.files import read_text, write_atomic
 from tests.integration.conftest import CHECKOUT, RunningSite
 from tests.integration.stands.edge.relay_child import Order, Way

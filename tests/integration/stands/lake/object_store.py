@@ -7,8 +7,8 @@ import subprocess
 import time
 from dataclasses import dataclass
 
+from millrace.platform.core.platform import Platform
 from millrace.processes.core.program import Program
-from millrace.settings.core.layout import Layout
 from millrace.stack.io.object_store import (
     check_bucket,
     ensure_trust_store,
@@ -23,13 +23,13 @@ START_TIMEOUT_S = 60
 
 @dataclass
 class RunningStore:
-    layout: Layout
+    layout: Platform
     bucket: Bucket
     program: Program
     process: subprocess.Popen[bytes] | None = None
 
     @classmethod
-    def prepare(cls, layout: Layout, port: int) -> RunningStore:
+    def prepare(cls, layout: Platform, port: int) -> RunningStore:
         bucket = Bucket(
             name=LOCAL_BUCKET,
             endpoint=f"https://127.0.0.1:{port}",

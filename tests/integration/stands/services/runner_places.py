@@ -21,12 +21,12 @@ from millrace.jobs.io.runners.emr_serverless import EmrServerlessRunner
 from millrace.jobs.io.runners.kubernetes import KubernetesRunner
 from millrace.jobs.io.runners.local_runner import LocalRunner
 from millrace.jobs.io.runners.remote_runner import RemoteRunner
+from millrace.platform.core.platform import Platform
 from millrace.processes.core.supervisor_config import render_config
 from millrace.processes.io.process_table import JOB_VARIABLE, end_marked, find_marked
 from millrace.processes.io.stack_identity import ensure_stack_marks, stack_environment
 from millrace.processes.io.supervisor import Supervisor
 from millrace.secrets.io.pki import ensure_server_certificate
-from millrace.settings.core.layout import Layout
 from millrace.settings.core.remotes import EmrServerlessSettings, KubernetesSettings, Remotes
 from millrace.storage.io.files import write_atomic
 from tests import counting
@@ -45,7 +45,7 @@ PIPELINE = "stand-in"
 class Place(Protocol):
     """A runner's own world, and what tests may do to it."""
 
-    layout: Layout
+    layout: Platform
 
     def runner(self) -> Runner:
         """One that knows nothing but what was written down."""
@@ -63,7 +63,7 @@ class Place(Protocol):
         """What runs the jobs cannot be asked; the jobs go on."""
 
 
-def plan_stand_in(layout: Layout, mailbox: str) -> CountSpec:
+def plan_stand_in(layout: Platform, mailbox: str) -> CountSpec:
     """A job of a kind that no runner knows; its program is the stand-in below."""
     changes = {"fingerprint": "f1", "mailbox": mailbox, "entry_point": "stand_in"}
     return plan_counter(CounterFile(name=PIPELINE, step=3), layout).model_copy(update=changes)
@@ -77,12 +77,12 @@ def as_counter(job: CountSpec, home: Path) -> CountSpec:
 
 @dataclass
 class LocalPlace:
-    layout: Layout
+    layout: Platform
 
     @classmethod
     @contextmanager
     def opened(cls, home: Path) -> Iterator[LocalPlace]:
-        layout = Layout(home)
+        layout = Platform(home)
         for folder in (layout.logs, layout.run, layout.home / "infra", layout.lake_python.parent):
             folder.mkdir(parents=True)
         copy(REPOSITORY / "infra" / "run-job.sh", layout.home / "infra")
@@ -125,9 +125,9 @@ class LocalPlace:
     def start_and_die(self, job: JobSpec) -> None:
         code = (
             "import sys; from pathlib import Path; from millrace.jobs.core.spec import JobSpec;"
-            "from millrace.settings.core.layout import Layout;"
+            "from millrace.platform.core.platform import Platform;"
             "from millrace.jobs.io.runners.local_runner import LocalRunner;"
-            "LocalRunner(Layout(Path(sys.argv[1]))).start(JobSpec.model_validate_json(sys.argv[2]))"
+            "LocalRunner(Platform(Path(sys.argv[1]))).start(JobSpec.model_validate_json(sys.argv[2]))"
         )
         caller = subprocess.Popen(
             [sys.executable, "-c", code, self.layout.home, job.model_dump_json()]
@@ -154,7 +154,7 @@ class LocalPlace:
 class RemotePlace:
     """A service over HTTPS beside a real object store."""
 
-    layout: Layout
+    layout: Platform
     make: type[RemoteRunner]
     service: HttpsService
     # Of all runs, by the service's own names.
@@ -255,8 +255,8 @@ def kubernetes(home: Path, store: RunningStore) -> RemotePlace:
     )
 
 
-def _beside(store: RunningStore, home: Path) -> tuple[Layout, Path, Path]:
+def _beside(store: RunningStore, home: Path) -> tuple[Platform, Path, Path]:
     """A stack of its own in the store that all tests share."""
     bucket = store.bucket.model_copy(update={"prefix": f"runners/{home.name}"})
     certificate, key = ensure_server_certificate(store.layout, "service", LOCAL_NAMES)
-    return Layout(home, bucket=bucket), certificate, key
+    return Platform(home, bucket=bucket), certificate, key

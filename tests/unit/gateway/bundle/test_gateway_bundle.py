@@ -10,8 +10,8 @@ import pytest
 
 from millrace.gateway.bundle.core.bundle_contents import bundle_files
 from millrace.gateway.bundle.io.pack_bundle import write_bundle
+from millrace.platform.core.platform import Platform
 from millrace.secrets.io.passwords import ensure_user
-from millrace.settings.core.layout import Layout
 from millrace.sites.core.spec import SiteSpec
 
 SITE = SiteSpec(
@@ -33,8 +33,8 @@ def test_settings_are_the_sites_and_the_gateways():
 
 
 @pytest.fixture
-def layout(tmp_path: Path) -> Layout:
-    layout = Layout(tmp_path)
+def layout(tmp_path: Path) -> Platform:
+    layout = Platform(tmp_path)
     layout.pki.mkdir(parents=True)
     layout.ca.write_text("CA\n")
     return layout

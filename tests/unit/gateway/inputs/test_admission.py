@@ -23,10 +23,10 @@ from millrace.gateway.spec.core.gateway_file import StatusSpec
 from millrace.gateway.spec.core.input_specs import HttpInput, TcpInput, Tls
 from millrace.gateway.spec.io.gateway_settings import ServerTls
 from millrace.gateway.status.io.status_server import StatusServer
+from millrace.platform.core.platform import Platform
 from millrace.secrets.core.certificates import Role, common_name, read_certificate
 from millrace.secrets.io.device_certificates import issue, list_devices, revoke, revoked_text
 from millrace.secrets.io.pki import ensure_authority, ensure_certificate
-from millrace.settings.core.layout import Layout
 from millrace.storage.io.files import write_atomic
 from tests.callers import (
     ANSWERS,
@@ -51,8 +51,8 @@ HELLO = b"HELLO press\n"
 
 
 @pytest.fixture
-def layout(tmp_path: Path) -> Layout:
-    layout = Layout(tmp_path)
+def layout(tmp_path: Path) -> Platform:
+    layout = Platform(tmp_path)
     ensure_authority(layout)
     issue(layout, HERE, "press")
     write_atomic(layout.revoked(HERE), revoked_text(layout, HERE))
@@ -62,11 +62,11 @@ def layout(tmp_path: Path) -> Layout:
 
 
 @pytest.fixture
-def hall(layout: Layout, tmp_path: Path) -> Hall:
+def hall(layout: Platform, tmp_path: Path) -> Hall:
     return enter(layout, HERE, tmp_path / "callers")
 
 
-def tls_of(layout: Layout) -> Tls:
+def tls_of(layout: Platform) -> Tls:
     return Tls(
         certificate=layout.certificate(HERE, "gateway"),
         clients=layout.devices_ca(HERE),
@@ -93,7 +93,7 @@ class Intake:
 
 
 @asynccontextmanager
-async def listening(layout: Layout) -> AsyncIterator[tuple[TcpServer, Intake, int]]:
+async def listening(layout: Platform) -> AsyncIterator[tuple[TcpServer, Intake, int]]:
     port, intake = free_ports(1), Intake()
     spec = TcpInput(
         name="lines",
@@ -114,7 +114,7 @@ async def listening(layout: Layout) -> AsyncIterator[tuple[TcpServer, Intake, in
 
 
 async def connect(
-    layout: Layout, port: int, certificate: Path | None, *, newest: bool = True
+    layout: Platform, port: int, certificate: Path | None, *, newest: bool = True
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     context = ssl.create_default_context(cafile=str(layout.ca))
     if not newest:
@@ -128,7 +128,7 @@ def name_in(certificate: Path | None) -> str:
     return common_name(read_certificate(certificate.read_text())) if certificate else "x"
 
 
-async def is_let_in(layout: Layout, port: int, certificate: Path | None, **how: bool) -> bool:
+async def is_let_in(layout: Platform, port: int, certificate: Path | None, **how: bool) -> bool:
     """As a device finds out: whether it is answered."""
     try:
         reader, writer = await connect(layout, port, certificate, **how)
@@ -180,7 +180,7 @@ def test_a_client_refuses_a_server_of_another_role_or_place(layout):
 
 
 @asynccontextmanager
-async def serving(layout: Layout) -> AsyncIterator[tuple[HttpServer, int]]:
+async def serving(layout: Platform) -> AsyncIterator[tuple[HttpServer, int]]:
     port, anything = free_ports(1), cast(Any, Intake())
     spec = HttpInput(
         name="web", kind="http", topic="t", listen=f"127.0.0.1:{port}", tls=tls_of(layout)
@@ -194,7 +194,7 @@ async def serving(layout: Layout) -> AsyncIterator[tuple[HttpServer, int]]:
         await server.end()
 
 
-async def status_of(layout: Layout, port: int, certificate: Path | None) -> int:
+async def status_of(layout: Platform, port: int, certificate: Path | None) -> int:
     """Of an answer by HTTPS; 0: none came."""
     try:
         reader, writer = await connect(layout, port, certificate)

@@ -26,7 +26,7 @@ from millrace.gateway.rules.core.rule_spec import RuleSpec, RulesState, RuleStat
 from millrace.gateway.rules.io.rule_at_work import Rule
 from millrace.gateway.spool.core.message_identity import Identity
 from millrace.gateway.spool.core.records import MAX_KEY_BYTES, Draft, Record
-from millrace.repair.core.verify_spec import EPOCH, PRODUCER, SEQUENCE
+from millrace.kafka.core.header_names import EPOCH, PRODUCER, SEQUENCE
 
 pytestmark = pytest.mark.generated
 DEEP = b'{"s":' + b"[" * 100_000 + b"]" * 100_000 + b',"v":1}'

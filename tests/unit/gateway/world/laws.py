@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-from millrace.repair.core.verify_spec import PRODUCER
+from millrace.kafka.core.header_names import PRODUCER
 from tests.unit.gateway.world.lives import Life
 
 Law = Callable[[Life], None]

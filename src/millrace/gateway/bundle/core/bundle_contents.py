@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from millrace.kafka.core.kafka_client import as_properties, librdkafka_settings
-from millrace.provisioning.core.site_rights import GATEWAY
 from millrace.sites.core.spec import SiteSpec
+from millrace.sites.core.user_names import GATEWAY
 
 CERTIFICATE, FIRST_FILE = "gateway.pem", "gateway.yaml"
 # Who signs the site's devices, and which of them are let in no more.

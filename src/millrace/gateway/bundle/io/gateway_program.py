@@ -10,33 +10,15 @@ from pathlib import Path
 from packaging.markers import Marker
 
 from millrace.gateway.bundle.core.lock_requirements import requirements
-from millrace.settings.core.layout import Layout
+from millrace.settings.core.paths import Paths
 
 CODE, PACKAGES = "millrace.tar", "requirements.txt"
 _INSTALLER, _UNIT = "install.sh", "millrace-gateway.service"
 # What a gateway never imports stays at home.
-_PARTS = (
-    "base",
-    "devices",
-    "gateway",
-    "ingest",
-    "jobs",
-    "kafka",
-    "lake",
-    "pipelines",
-    "provisioning",
-    "relay",
-    "repair",
-    "schemas",
-    "secrets",
-    "settings",
-    "sites",
-    "specs",
-    "storage",
-)
+_PARTS = ("base", "gateway", "kafka", "secrets", "sites", "specs", "storage")
 
 
-def program_files(layout: Layout) -> dict[str, bytes]:
+def program_files(layout: Paths) -> dict[str, bytes]:
     """Empty where this machine has no checkout to take them from."""
     lock = layout.home / "uv.lock"
     if not lock.exists():

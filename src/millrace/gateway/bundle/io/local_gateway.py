@@ -12,18 +12,18 @@ from millrace.base.addresses import LOCAL_NAMES
 from millrace.gateway.bundle.core.bundle_contents import CERTIFICATE, DEVICES, REVOKED, bundle_files
 from millrace.gateway.spec.core.local_file import GATEWAY_FILE, SERVER, TOKEN, gateway_program
 from millrace.processes.core.program import Program
-from millrace.provisioning.core.site_rights import GATEWAY
 from millrace.secrets.core.certificates import Role
 from millrace.secrets.io.device_certificates import revoked_text
 from millrace.secrets.io.passwords import ensure_user
 from millrace.secrets.io.pki import ensure_certificate, ensure_device_authority
-from millrace.settings.core.layout import Layout
+from millrace.settings.core.paths import Paths
 from millrace.sites.core.simulation import SIMULATOR_CA, SIMULATOR_KEY, simulator_name
 from millrace.sites.core.spec import SiteSpec
+from millrace.sites.core.user_names import GATEWAY
 from millrace.storage.io.files import make_private, write_atomic, write_new
 
 
-def prepare_gateway(layout: Layout, site: SiteSpec, values: dict[str, Any]) -> Program:
+def prepare_gateway(layout: Paths, site: SiteSpec, values: dict[str, Any]) -> Program:
     """`values`: its file, but for certificates and tokens, which this machine has."""
     folder = layout.gateway(site.name)
     make_private(folder.parent, folder)
@@ -42,7 +42,7 @@ def prepare_gateway(layout: Layout, site: SiteSpec, values: dict[str, Any]) -> P
     )
 
 
-def prepare_simulator(layout: Layout, site: SiteSpec) -> None:
+def prepare_simulator(layout: Paths, site: SiteSpec) -> None:
     """It is a device of its site, with a key of its own."""
     folder = layout.simulator(site.name)
     make_private(folder.parent, folder)
@@ -52,7 +52,7 @@ def prepare_simulator(layout: Layout, site: SiteSpec) -> None:
     write_atomic(folder / SIMULATOR_CA, layout.ca.read_text())
 
 
-def gateway_certificate(layout: Layout, site: SiteSpec) -> Path:
+def gateway_certificate(layout: Paths, site: SiteSpec) -> Path:
     """For devices, and for whoever looks at its page on the gateway's own machine."""
     hosts = [*LOCAL_NAMES, *([site.gateway_host] if site.gateway_host else [])]
     hosts += [layout.host(gateway_program(site.name))] if layout.apart else []
@@ -60,7 +60,7 @@ def gateway_certificate(layout: Layout, site: SiteSpec) -> Path:
     return ensure_certificate(layout, file, f"{site.name}-gateway", Role.SERVER, hosts)
 
 
-def hand_over(layout: Layout, site: SiteSpec) -> None:
+def hand_over(layout: Paths, site: SiteSpec) -> None:
     """To this machine's gateway of the site, where there is one: all that the bundle of another
     holds. What changed is taken up without a restart."""
     folder = layout.gateway(site.name)
@@ -72,7 +72,7 @@ def hand_over(layout: Layout, site: SiteSpec) -> None:
             write_atomic(folder / CERTIFICATE, own.read_text())
 
 
-def bundle_texts(layout: Layout, site: SiteSpec) -> dict[str, str]:
+def bundle_texts(layout: Paths, site: SiteSpec) -> dict[str, str]:
     password = ensure_user(layout, site.name, GATEWAY).password
     ensure_device_authority(layout, site.name)
     return {

@@ -19,17 +19,17 @@ from millrace.gateway.bundle.core.bundle_contents import (
 from millrace.gateway.bundle.io.gateway_program import program_files
 from millrace.gateway.bundle.io.local_gateway import bundle_texts, gateway_certificate, hand_over
 from millrace.pipelines.io.loader import load_pipelines
+from millrace.platform.core.platform import Platform
 from millrace.secrets.io.device_certificates import first_device, issue
-from millrace.settings.core.layout import Layout
 from millrace.sites.core.spec import SiteSpec
 from millrace.storage.io.files import make_private, write_atomic
 
 
-def bundle_file(layout: Layout, site: str) -> Path:
+def bundle_file(layout: Platform, site: str) -> Path:
     return layout.bundles / f"{bundle_name(site)}.tar.gz"
 
 
-def write_bundle(layout: Layout, site: SiteSpec) -> Path:
+def write_bundle(layout: Platform, site: SiteSpec) -> Path:
     """A password that is made now is given to the user when its site is provisioned next."""
     texts = bundle_texts(layout, site)
     files = {name: text.encode() for name, text in texts.items()} | _program(layout, site)
@@ -40,7 +40,7 @@ def write_bundle(layout: Layout, site: SiteSpec) -> Path:
     return place
 
 
-def _program(layout: Layout, site: SiteSpec) -> dict[str, bytes]:
+def _program(layout: Platform, site: SiteSpec) -> dict[str, bytes]:
     """All that a bare machine needs; nothing where there is no checkout to take it from."""
     program = program_files(layout)
     if not program:

@@ -18,7 +18,6 @@ from pydantic import (
 
 from millrace.base.model import Frozen
 
-COMMANDS, OUTCOMES = "commands", "command-outcomes"
 _OUTCOME = re.compile(rb"OUTCOME ([A-Za-z0-9_-]{1,64}) (done|failed)(?: (.{0,500}))?", re.DOTALL)
 _RESPONSE = re.compile(rb"(done|failed)(?: (.{0,500}))?", re.DOTALL)
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 
-from millrace.gateway.commands.core.command import COMMANDS
 from millrace.gateway.delivery.io.link import Login
+from millrace.kafka.core.platform_topics import COMMANDS
 from millrace.kafka.io.client_errors import SiteError, Watch, watched
 from millrace.sites.core.spec import ClientSettings, SiteSpec
 

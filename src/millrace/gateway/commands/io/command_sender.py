@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 from pydantic import ValidationError
 
-from millrace.gateway.commands.core.command import COMMANDS, OUTCOMES, Command, Outcome
+from millrace.gateway.commands.core.command import Command, Outcome
+from millrace.kafka.core.platform_topics import COMMANDS, OUTCOMES
 from millrace.kafka.io.client_errors import Watch, watched
 from millrace.kafka.io.sender import Sender
 from millrace.sites.core.spec import ClientSettings, SiteSpec

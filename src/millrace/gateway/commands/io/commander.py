@@ -13,7 +13,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Protocol
 
-from millrace.gateway.commands.core.command import OUTCOMES, Answer, Command, Outcome, read_command
+from millrace.gateway.commands.core.command import Answer, Command, Outcome, read_command
 from millrace.gateway.commands.core.command_states import Desk, Open, Rules
 from millrace.gateway.commands.io.command_feed import Arrived
 from millrace.gateway.commands.io.memory_file import MemoryFile
@@ -21,6 +21,7 @@ from millrace.gateway.commands.io.present_devices import Devices
 from millrace.gateway.spool.core.records import Draft
 from millrace.gateway.spool.io.committer import Batch, Committer
 from millrace.gateway.spool.io.spool_files import bytes_of
+from millrace.kafka.core.platform_topics import OUTCOMES
 
 log = logging.getLogger(__name__)
 _LOOK_EVERY_S = 0.5

@@ -8,10 +8,10 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 
+from millrace.gateway.delivery.core.silence import describe_silence
 from millrace.gateway.delivery.io.courier import Courier
 from millrace.gateway.delivery.io.forwarder import Forwarder
 from millrace.gateway.delivery.io.link import Link
-from millrace.gateway.status.core.gateway_state import describe_silence
 from millrace.kafka.io.client_errors import SiteError
 
 log = logging.getLogger(__name__)

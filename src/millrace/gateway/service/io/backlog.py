@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from millrace.gateway.commands.core.command import COMMANDS
 from millrace.gateway.delivery.io.progress_file import read_progress
 from millrace.gateway.spec.core.gateway_file import EVENTS, GatewaySpec
 from millrace.gateway.spool.io.recovery import look
+from millrace.kafka.core.platform_topics import COMMANDS
 
 
 def count_waiting(spec: GatewaySpec) -> dict[str, int]:

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Callable
 from functools import partial
 
-from millrace.gateway.commands.core.command import COMMANDS
 from millrace.gateway.commands.core.command_states import Rules
 from millrace.gateway.commands.io.command_feed import Arrived, CommandFeed
 from millrace.gateway.commands.io.commander import Commander
@@ -19,6 +18,7 @@ from millrace.gateway.spool.core.bounds import AtBound
 from millrace.gateway.spool.io.committer import Batch, Committer, Outcome
 from millrace.gateway.spool.io.spool_files import Spool
 from millrace.gateway.status.core.gateway_state import CommandsState
+from millrace.kafka.core.platform_topics import COMMANDS
 
 _BOUNDS = SpoolSpec(size=64 << 20, segment=1 << 20).bounds
 _HAND_OVER_S = 30.0

@@ -10,7 +10,6 @@ from datetime import timedelta
 from functools import partial
 
 from millrace.base.errors import MillraceError
-from millrace.gateway.commands.core.command import OUTCOMES
 from millrace.gateway.delivery.io.courier import Courier, courier_of
 from millrace.gateway.delivery.io.dead_letters import DeadLetters
 from millrace.gateway.delivery.io.deliverer import Delivery
@@ -32,6 +31,7 @@ from millrace.gateway.spool.io.committer import Batch, Committer, Outcome
 from millrace.gateway.spool.io.data_folder import hold
 from millrace.gateway.spool.io.spool_files import Spool
 from millrace.gateway.status.io.status_server import StatusServer
+from millrace.kafka.core.platform_topics import OUTCOMES
 from millrace.sites.core.spec import ClientSettings
 
 log = logging.getLogger(__name__)

@@ -10,11 +10,12 @@ from pydantic import Field, model_validator
 from millrace.base.duration import Duration
 from millrace.base.model import Frozen
 from millrace.base.names import Name
-from millrace.gateway.commands.core.command import COMMANDS, DeviceName
+from millrace.gateway.commands.core.command import DeviceName
 from millrace.gateway.routes.core.risk import RISK, Risk
 from millrace.gateway.spec.core.address import Listen, host_port
 from millrace.gateway.spec.core.input_specs import HttpInput, TcpInput
 from millrace.gateway.spec.core.mqtt_input import MqttInput
+from millrace.kafka.core.platform_topics import COMMANDS
 
 # Where what rules tell is kept, beside the inputs' folders.
 EVENTS = "events"

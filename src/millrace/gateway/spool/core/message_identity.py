@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from millrace.base.whole_numbers import whole_number
-from millrace.repair.core.verify_spec import EPOCH, PRODUCER, SEQUENCE
+from millrace.kafka.core.header_names import EPOCH, PRODUCER, SEQUENCE
 
 SITE = "millrace-site"
 Headers = list[tuple[str, str | bytes | None]]

@@ -6,19 +6,11 @@ from pydantic import computed_field
 
 from millrace.base.model import Frozen
 
-_ANSWERS_WITHIN_S = 5.0
 _NAMES_TOLD = 5
 _AT_ONCE = "two devices use one name at once"
 _CONTESTED = {
     "mqtt": "messages are discarded: two publishers use one millrace-origin, or count anew"
 }
-
-
-def describe_silence(silent_s: float) -> str:
-    """A way that leads nowhere gives no error; but a broker that owes answers is silent."""
-    if silent_s < _ANSWERS_WITHIN_S:
-        return ""
-    return f"it has answered nothing for {silent_s:.0f} s"
 
 
 class InputState(Frozen):

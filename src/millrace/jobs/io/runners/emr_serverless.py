@@ -27,7 +27,7 @@ from millrace.jobs.core.remote_jobs import RunNames
 from millrace.jobs.core.spec import JobSpec, JobState, JobStatus
 from millrace.jobs.io.runners.remote_runner import RemoteRunner, Run
 from millrace.jobs.io.runners.setup import require
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 from millrace.settings.core.remotes import EmrServerlessSettings
 from millrace.storage.core.bucket import Bucket
 from millrace.storage.io.bucket_login import PATIENCE, login_of
@@ -41,7 +41,7 @@ _NO_KEYS = (
 
 
 class EmrServerlessRunner(RemoteRunner):
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Platform) -> None:
         settings, bucket = require(layout.remotes.emr_serverless, layout, "emr-serverless")
         super().__init__(layout, EmrServerless(settings, bucket))
 

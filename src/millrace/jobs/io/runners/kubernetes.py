@@ -20,7 +20,7 @@ from millrace.jobs.core.spec import JobSpec, JobState, JobStatus
 from millrace.jobs.io.runners.kube_api import open_api
 from millrace.jobs.io.runners.remote_runner import RemoteRunner, Run
 from millrace.jobs.io.runners.setup import require
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 from millrace.settings.core.remotes import KubernetesSettings
 
 Object = dict[str, Any]
@@ -28,7 +28,7 @@ _ENDED = (JobState.STOPPED, JobState.DEAD)
 
 
 class KubernetesRunner(RemoteRunner):
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Platform) -> None:
         settings, _ = require(layout.remotes.kubernetes, layout, "kubernetes")
         super().__init__(layout, Kubernetes(settings))
 

@@ -13,14 +13,14 @@ from millrace.base.errors import MillraceError
 from millrace.jobs.core.spec import JobSpec, JobState, JobStatus
 from millrace.jobs.io import generations
 from millrace.jobs.io.mailbox import Mailbox
+from millrace.platform.core.platform import Platform
 from millrace.processes.core.program import Program
 from millrace.processes.core.supervisor_config import render_job
 from millrace.processes.io.log_tail import last_lines
 from millrace.processes.io.process_table import JOB_VARIABLE, end_marked
 from millrace.processes.io.stack_identity import stack_marks
 from millrace.processes.io.supervisor import ProcessInfo, Supervisor, SupervisorUnreachableError
-from millrace.settings.core.layout import Layout
-from millrace.settings.io.environment import HOME_VARIABLE
+from millrace.settings.core.paths import HOME_VARIABLE
 from millrace.storage.io.files import read_text, write_atomic
 
 _STOP_WAIT_S = 120
@@ -31,7 +31,7 @@ _ENDED = {"STOPPED", "EXITED", "FATAL", "UNKNOWN"}
 class LocalRunner:
     """The runner `local`."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Platform) -> None:
         self._layout = layout
         self._supervisor = Supervisor(layout.supervisor_socket)
 
@@ -135,7 +135,7 @@ def job_pid(shell: int | None) -> int | None:
     return children[0].pid if children else shell
 
 
-def job_program(job: JobSpec, layout: Layout) -> Program:
+def job_program(job: JobSpec, layout: Platform) -> Program:
     command = (str(layout.lake_python), "-m", job.entry_point, Mailbox(job.mailbox).job_file)
     return Program(
         name=program_name(job.id),

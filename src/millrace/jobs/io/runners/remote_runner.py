@@ -11,7 +11,7 @@ from millrace.jobs.core.remote_jobs import RunNames, spec_name
 from millrace.jobs.core.spec import JobSpec, JobState, JobStatus
 from millrace.jobs.io import generations
 from millrace.jobs.io.mailbox import Mailbox
-from millrace.settings.core.layout import Layout
+from millrace.platform.core.platform import Platform
 from millrace.storage.io.objects import Objects, objects_at
 
 _LIVE = (JobState.RUNNING, JobState.STOPPING)
@@ -50,7 +50,7 @@ class RemoteRunner:
 
     poll_s = 2.0
 
-    def __init__(self, layout: Layout, service: Service) -> None:
+    def __init__(self, layout: Platform, service: Service) -> None:
         self._layout = layout
         self._service = service
 

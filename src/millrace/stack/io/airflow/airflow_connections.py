@@ -6,11 +6,12 @@ from __future__ import annotations
 import json
 
 from millrace.kafka.core.kafka_client import librdkafka_settings
+from millrace.kafka.core.platform_topics import EVENTS
 from millrace.pipelines.io.loader import load_events_site
-from millrace.provisioning.core.site_rights import EVENTS, PLATFORM
+from millrace.platform.core.platform import Platform
 from millrace.secrets.io.passwords import ensure_user
-from millrace.settings.core.layout import Layout
 from millrace.sites.core.spec import ClientSettings
+from millrace.sites.core.user_names import PLATFORM
 from millrace.storage.io.files import write_atomic
 
 _CONSUMER: ClientSettings = {
@@ -24,11 +25,11 @@ _CONSUMER: ClientSettings = {
 }
 
 
-def write_connections(layout: Layout) -> None:
+def write_connections(layout: Platform) -> None:
     write_atomic(layout.airflow_connections, json.dumps(_connections(layout), indent=2))
 
 
-def _connections(layout: Layout) -> dict[str, object]:
+def _connections(layout: Platform) -> dict[str, object]:
     site = load_events_site(layout)
     if site is None:
         return {}

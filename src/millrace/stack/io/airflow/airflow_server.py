@@ -12,11 +12,11 @@ from importlib.metadata import version
 
 from millrace.base.addresses import LOCAL_NAMES
 from millrace.base.errors import MillraceError
-from millrace.jobs.core.task_spec import POOL
+from millrace.platform.core.platform import Platform
 from millrace.processes.core.program import Program
 from millrace.processes.io.log_tail import last_lines
 from millrace.secrets.io.pki import ensure_server_certificate
-from millrace.settings.core.layout import Layout
+from millrace.settings.core.task_pool import POOL
 from millrace.stack.core.airflow_config import (
     AIRFLOW,
     API_SERVER,
@@ -37,7 +37,7 @@ COMPONENTS = {
 }
 
 
-def prepare_airflow(layout: Layout, port: int) -> list[Program]:
+def prepare_airflow(layout: Platform, port: int) -> list[Program]:
     """Write what the components read; they are started once their database is there."""
     password = _ensure_password(layout)
     write_atomic(layout.airflow / "passwords.json", json.dumps({USER: password}))
@@ -51,14 +51,14 @@ def prepare_airflow(layout: Layout, port: int) -> list[Program]:
     return [_program(name, words, layout, port) for name, words in COMPONENTS.items()]
 
 
-def prepare_certificate(layout: Layout) -> None:
+def prepare_certificate(layout: Platform) -> None:
     """People reach it at this machine, its own parts by its name."""
     hosts = sorted({*layout.own_hosts(API_SERVER), *LOCAL_NAMES})
     chain, _ = ensure_server_certificate(layout, AIRFLOW, hosts)
     write_atomic(layout.airflow_chain, chain.read_text())
 
 
-def migrate(layout: Layout, environment: Mapping[str, str]) -> None:
+def migrate(layout: Platform, environment: Mapping[str, str]) -> None:
     """Bring the database to this version's schema; a stamp beside it says when that is done."""
     stamp = layout.postgres / "airflow-version"
     wanted = f"{version('apache-airflow')} with {POOL}"
@@ -70,7 +70,7 @@ def migrate(layout: Layout, environment: Mapping[str, str]) -> None:
     write_atomic(stamp, wanted)
 
 
-def _run(words: tuple[str, ...], layout: Layout, environment: Mapping[str, str]) -> None:
+def _run(words: tuple[str, ...], layout: Platform, environment: Mapping[str, str]) -> None:
     log = layout.logs / "airflow-migrate.log"
     with log.open("a") as output:
         code = subprocess.run(
@@ -88,13 +88,13 @@ def _run(words: tuple[str, ...], layout: Layout, environment: Mapping[str, str])
         raise MillraceError(f"{command} failed with exit code {code} ({log}):\n{last}")
 
 
-def is_healthy(component: str, layout: Layout, port: int) -> bool:
+def is_healthy(component: str, layout: Platform, port: int) -> bool:
     """What Airflow says of one of its components; of the api-server, that it says anything."""
     parts = answers.ask(health_url(layout, port), layout.ca)
     return answers.is_healthy(parts, health_part(component))
 
 
-def health_url(layout: Layout, port: int) -> str:
+def health_url(layout: Platform, port: int) -> str:
     return f"https://{layout.host(API_SERVER)}:{port}/api/v2/monitor/health"
 
 
@@ -105,7 +105,7 @@ def health_part(component: str) -> str:
     return component.removeprefix("airflow-").replace("-", "_")
 
 
-def _program(name: str, words: tuple[str, ...], layout: Layout, port: int) -> Program:
+def _program(name: str, words: tuple[str, ...], layout: Platform, port: int) -> Program:
     return Program(
         name=name,
         command=(str(layout.control_bin / "airflow"), *words),
@@ -118,7 +118,7 @@ def _program(name: str, words: tuple[str, ...], layout: Layout, port: int) -> Pr
     )
 
 
-def _environment(layout: Layout) -> dict[str, str]:
+def _environment(layout: Platform) -> dict[str, str]:
     return {
         "AIRFLOW_HOME": str(layout.airflow),
         "PYTHONPATH": str(layout.home),
@@ -128,7 +128,7 @@ def _environment(layout: Layout) -> dict[str, str]:
     }
 
 
-def _ensure_password(layout: Layout) -> str:
+def _ensure_password(layout: Platform) -> str:
     password = read_text(layout.airflow_password)
     if not password:
         password = secrets.token_urlsafe(15)
@@ -136,7 +136,7 @@ def _ensure_password(layout: Layout) -> str:
     return password.strip()
 
 
-def _ensure_secrets(layout: Layout) -> AirflowSecrets:
+def _ensure_secrets(layout: Platform) -> AirflowSecrets:
     file = layout.airflow_secrets
     text = read_text(file)
     if text:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from millrace.base.errors import MillraceError
 from millrace.processes.core.program import Program
-from millrace.settings.core.layout import Layout
+from millrace.settings.core.paths import Paths
 from millrace.storage.io.files import write_atomic
 
 NAME = "postgres"
@@ -28,7 +28,7 @@ _SETTINGS = {
 }
 
 
-def prepare_postgres(layout: Layout, environment: Mapping[str, str]) -> Program:
+def prepare_postgres(layout: Paths, environment: Mapping[str, str]) -> Program:
     """Make the cluster where there is none."""
     _make_password(layout)
     for folder in (layout.postgres, layout.postgres_socket):
@@ -47,21 +47,21 @@ def prepare_postgres(layout: Layout, environment: Mapping[str, str]) -> Program:
     )
 
 
-def url(layout: Layout, driver: str) -> str:
+def url(layout: Paths, driver: str) -> str:
     """For SQLAlchemy; the password stays in its file."""
     place = f"host={layout.postgres_socket}&passfile={layout.postgres_password}"
     return f"postgresql+{driver}://{USER}@/{DATABASE}?{place}"
 
 
-def answers(layout: Layout) -> bool:
+def answers(layout: Paths) -> bool:
     return subprocess.run(question(layout), check=False, timeout=30).returncode == 0
 
 
-def question(layout: Layout) -> tuple[str, ...]:
+def question(layout: Paths) -> tuple[str, ...]:
     return (_binary("pg_isready"), "-q", "-h", str(layout.postgres_socket))
 
 
-def ensure_database(layout: Layout) -> None:
+def ensure_database(layout: Paths) -> None:
     """Airflow's database, once the server answers."""
     host = ("-h", str(layout.postgres_socket), "-U", USER)
     query = f"SELECT 1 FROM pg_database WHERE datname = '{DATABASE}'"  # noqa: S608 - a constant
@@ -70,7 +70,7 @@ def ensure_database(layout: Layout) -> None:
         _run((_binary("createdb"), *host, DATABASE), layout)
 
 
-def _initialize(layout: Layout, environment: Mapping[str, str]) -> None:
+def _initialize(layout: Paths, environment: Mapping[str, str]) -> None:
     """In a folder of another name first, so that an interrupted attempt is never taken for one."""
     draft = layout.postgres / "data.new"
     shutil.rmtree(draft, ignore_errors=True)
@@ -85,22 +85,22 @@ def _initialize(layout: Layout, environment: Mapping[str, str]) -> None:
     draft.rename(_data(layout))
 
 
-def _options(layout: Layout) -> list[str]:
+def _options(layout: Paths) -> list[str]:
     settings = {**_SETTINGS, "unix_socket_directories": str(layout.postgres_socket)}
     pairs = (part for key, value in settings.items() for part in ("-c", f"{key}={value}"))
     return ["-D", str(_data(layout)), *pairs]
 
 
-def _data(layout: Layout) -> Path:
+def _data(layout: Paths) -> Path:
     return layout.postgres / "data"
 
 
-def _make_password(layout: Layout) -> None:
+def _make_password(layout: Paths) -> None:
     if not layout.postgres_password.exists():
         write_atomic(layout.postgres_password, f"*:*:*:{USER}:{secrets.token_urlsafe(24)}\n")
 
 
-def _password(layout: Layout) -> str:
+def _password(layout: Paths) -> str:
     return layout.postgres_password.read_text().strip().rpartition(":")[2]
 
 
@@ -132,7 +132,7 @@ def _binary(name: str) -> str:
     return str(Path(package.submodule_search_locations[0]) / "pginstall" / "bin" / name)
 
 
-def _run(command: tuple[str, ...], layout: Layout, environment: Mapping[str, str] = {}) -> str:
+def _run(command: tuple[str, ...], layout: Paths, environment: Mapping[str, str] = {}) -> str:
     passwords = {"PGPASSFILE": str(layout.postgres_password)}
     done = subprocess.run(
         command,

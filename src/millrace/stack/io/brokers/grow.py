@@ -7,10 +7,10 @@ from pathlib import Path
 
 from millrace.base.errors import MillraceError
 from millrace.kafka.io.client_errors import UnreachableError
-from millrace.pipelines.io.loader import load_clusters
+from millrace.platform.core.platform import Platform
 from millrace.processes.core.supervisor_config import render_program
 from millrace.processes.io.supervisor import Supervisor
-from millrace.settings.core.layout import Layout
+from millrace.relay.io.relay_files import load_clusters
 from millrace.sites.core.spec import SiteSpec
 from millrace.sites.io.site_files import with_brokers
 from millrace.stack.io.brokers.local_broker import prepare_broker
@@ -22,7 +22,7 @@ _WITHIN_S = 120.0
 _POLL_S = 0.5
 
 
-def add_broker(layout: Layout, cluster: SiteSpec) -> int:
+def add_broker(layout: Platform, cluster: SiteSpec) -> int:
     """Its number. First it works, then the file says so: cut short, it is done again."""
     if cluster.local is None:
         raise MillraceError(
@@ -40,13 +40,13 @@ def add_broker(layout: Layout, cluster: SiteSpec) -> int:
     return wanted.brokers
 
 
-def forget_added(layout: Layout) -> None:
+def forget_added(layout: Platform) -> None:
     """Of an `up` before this one, whose own file has them now."""
     for file in layout.run.glob("added-*.conf"):
         file.unlink()
 
 
-def _start(cluster: SiteSpec, layout: Layout) -> None:
+def _start(cluster: SiteSpec, layout: Platform) -> None:
     program = prepare_broker(cluster, layout, cluster.brokers)
     write_atomic(_section_file(layout, program.name), render_program(program))
     supervisor = Supervisor(layout.supervisor_socket)
@@ -54,12 +54,12 @@ def _start(cluster: SiteSpec, layout: Layout) -> None:
     supervisor.start(program.name)
 
 
-def _section_file(layout: Layout, name: str) -> Path:
+def _section_file(layout: Platform, name: str) -> Path:
     """Until the next `up`, whose own file has it."""
     return layout.run / f"added-{name}.conf"
 
 
-def _await(cluster: SiteSpec, layout: Layout) -> None:
+def _await(cluster: SiteSpec, layout: Platform) -> None:
     rebalance = Rebalance(cluster, layout)
     deadline = time.monotonic() + _WITHIN_S
     while not _has(rebalance, cluster.brokers):

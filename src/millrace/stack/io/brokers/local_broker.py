@@ -26,7 +26,7 @@ from millrace.kafka.core.kafka_client import as_properties
 from millrace.processes.core.program import Program
 from millrace.secrets.core.certificates import Role
 from millrace.secrets.io.pki import ensure_certificate
-from millrace.settings.core.layout import Layout
+from millrace.settings.core.paths import Paths
 from millrace.sites.core.spec import SiteSpec
 from millrace.storage.io.files import make_private, write_atomic
 from millrace.storage.io.properties import read_properties
@@ -38,7 +38,7 @@ class BrokerStorageError(MillraceError):
     """The broker's storage cannot be made ready."""
 
 
-def prepare_broker(site: SiteSpec, layout: Layout, node: int = FIRST) -> Program:
+def prepare_broker(site: SiteSpec, layout: Paths, node: int = FIRST) -> Program:
     """Everything up to the start of the process; done again, it changes nothing."""
     folder = layout.broker(node_name(site, node))
     make_private(folder)
@@ -54,7 +54,7 @@ def prepare_broker(site: SiteSpec, layout: Layout, node: int = FIRST) -> Program
     return _program(site, layout, node)
 
 
-def prepare_brokers(site: SiteSpec, layout: Layout) -> list[Program]:
+def prepare_brokers(site: SiteSpec, layout: Paths) -> list[Program]:
     """One after the other: those after the first take over the cluster's id."""
     return [prepare_broker(site, layout, node) for node in nodes(site)]
 
@@ -76,7 +76,7 @@ def _voters(listed: str) -> list[str]:
     return [voter.partition("@")[0] for voter in listed.split(",")]
 
 
-def _program(site: SiteSpec, layout: Layout, node: int) -> Program:
+def _program(site: SiteSpec, layout: Paths, node: int) -> Program:
     name, folder = f"kafka-{node_name(site, node)}", layout.broker(node_name(site, node))
     return Program(
         name=name,
@@ -90,7 +90,7 @@ def _program(site: SiteSpec, layout: Layout, node: int) -> Program:
     )
 
 
-def _java(site: SiteSpec, layout: Layout) -> tuple[str, ...]:
+def _java(site: SiteSpec, layout: Paths) -> tuple[str, ...]:
     memory = site.local.memory if site.local else "256m"
     logging = layout.home / "infra" / "kafka" / "log4j2.properties"
     return (
@@ -107,7 +107,7 @@ def _java(site: SiteSpec, layout: Layout) -> tuple[str, ...]:
     )
 
 
-def _format_storage(site: SiteSpec, layout: Layout, node: int) -> None:
+def _format_storage(site: SiteSpec, layout: Paths, node: int) -> None:
     """Format aside and rename: `data` is there whole or not at all, also after a power cut."""
     folder = layout.broker(node_name(site, node))
     draft, properties = folder / "data.draft", folder / "format.properties"
@@ -122,7 +122,7 @@ def _format_storage(site: SiteSpec, layout: Layout, node: int) -> None:
     os.sync()
 
 
-def _cluster_id(site: SiteSpec, layout: Layout, node: int) -> str:
+def _cluster_id(site: SiteSpec, layout: Paths, node: int) -> str:
     if node != FIRST:
         meta = layout.broker(node_name(site, FIRST)) / "data" / "meta.properties"
         return read_properties(meta)["cluster.id"]

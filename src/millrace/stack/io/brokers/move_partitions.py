@@ -16,7 +16,7 @@ from millrace.base.errors import MillraceError
 from millrace.kafka.core.kafka_client import admin_settings, as_properties
 from millrace.kafka.core.rebalance import Place, Replicas, plan_moves
 from millrace.kafka.io.client_errors import Watch, watched
-from millrace.settings.core.layout import Layout
+from millrace.settings.core.paths import Paths
 from millrace.sites.core.spec import ClientSettings, SiteSpec
 from millrace.storage.io.files import make_private, write_atomic
 
@@ -30,7 +30,7 @@ Say = Callable[[str], None]
 class Rebalance:
     """One cluster's partitions, and where they should be."""
 
-    def __init__(self, cluster: SiteSpec, layout: Layout) -> None:
+    def __init__(self, cluster: SiteSpec, layout: Paths) -> None:
         self._cluster, self._layout = cluster, layout
         certificate = layout.certificate(cluster.name, "admin")
         self._settings = admin_settings(cluster, layout.ca, certificate)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from millrace.gateway.bundle.core.bundle_contents import CA
 from millrace.gateway.spec.core.local_file import TOKEN
+from millrace.platform.core.platform import Platform
 from millrace.processes.core.program import Program
-from millrace.settings.core.layout import Layout
 from millrace.stack.io.airflow import airflow_server, postgres
 
 JOBS = "jobs"
@@ -32,7 +32,7 @@ def render_script(program: Program, environment: Mapping[str, str]) -> str:
     )
 
 
-def render_health(program: Program, layout: Layout, airflow_port: int) -> str:
+def render_health(program: Program, layout: Platform, airflow_port: int) -> str:
     """Ends with 0 while the program does its work; said in bash, which every image has."""
     name = program.name
     if name in airflow_server.COMPONENTS:
@@ -53,7 +53,7 @@ def render_health(program: Program, layout: Layout, airflow_port: int) -> str:
     return "exit 0 # it has no door to knock at; that it lives is all that can be seen\n"
 
 
-def _ask(layout: Layout, url: str, how: str, ca: Path | None = None) -> str:
+def _ask(layout: Platform, url: str, how: str, ca: Path | None = None) -> str:
     python = (str(layout.control_bin / "python"), "-m", "millrace.stack.io.answers")
     return f"exec {shlex.join((*python, url, str(ca or layout.ca), how))}\n"
 

@@ -11,13 +11,13 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from millrace.base.errors import MillraceError
+from millrace.platform.core.platform import Platform
 from millrace.processes.core.program import Program
 from millrace.processes.core.supervisor_config import render_config
 from millrace.processes.io.stack_identity import ensure_stack_marks
 from millrace.schemas.io.local_registry import fill
 from millrace.schemas.io.local_registry import is_open as registry_is_open
-from millrace.settings.core.layout import Layout
-from millrace.settings.io.environment import HOME_VARIABLE
+from millrace.settings.core.paths import HOME_VARIABLE
 from millrace.stack.io.airflow import airflow_server, postgres
 from millrace.stack.io.brokers.opening import has_relays, has_users
 from millrace.stack.io.checks import open_var
@@ -75,7 +75,7 @@ def open_containers(plan: StackPlan, say: Say) -> None:
     say("Airflow's tables are of its version")
 
 
-def _jobs(layout: Layout) -> Program:
+def _jobs(layout: Platform) -> Program:
     """Of Spark jobs: the process manager that the runner `local` talks to."""
     write_atomic(layout.supervisor_config, render_config([], layout))
     supervisord = str(layout.control_bin / "supervisord")
@@ -88,7 +88,7 @@ def _jobs(layout: Layout) -> Program:
     )
 
 
-def _write(layout: Layout, name: str, text: str) -> None:
+def _write(layout: Platform, name: str, text: str) -> None:
     write_atomic(layout.programs / name, text)
 
 

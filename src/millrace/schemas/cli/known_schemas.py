@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from millrace.platform.core.platform import Platform
 from millrace.schemas.core.registry import User
-from millrace.settings.core.layout import Layout
 
 if TYPE_CHECKING:
     from millrace.schemas.io.avro import Schemas
 
 
-def load_schemas(layout: Layout) -> Schemas:
+def load_schemas(layout: Platform) -> Schemas:
     from millrace.schemas.io.avro import Schemas
     from millrace.schemas.io.local_registry import open_client
 

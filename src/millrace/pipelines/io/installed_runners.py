@@ -6,11 +6,6 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
-from millrace.base.errors import MillraceError
-from millrace.jobs.core.spec import Runner
-from millrace.pipelines.core.references import describe_unknown_runner
-from millrace.settings.core.layout import Layout
-
 _GROUP = "millrace.runners"
 
 
@@ -21,11 +16,3 @@ def installed_runners() -> Mapping[str, EntryPoint]:
     Looked for once: it takes milliseconds, and supervision asks at every look.
     """
     return {point.name: point for point in entry_points(group=_GROUP)}
-
-
-def load_runner(name: str, layout: Layout) -> Runner:
-    known = installed_runners()
-    if name not in known:
-        raise MillraceError(describe_unknown_runner(name, known))
-    runner: Runner = known[name].load()(layout)
-    return runner

@@ -2,50 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from datetime import timedelta
+from dataclasses import dataclass
 from pathlib import Path
 
 from millrace.base.addresses import EVERYWHERE, LOCAL_NAMES, LOOPBACK
-from millrace.jobs.core.metrics import Metrics
-from millrace.jobs.core.task_spec import POOL
-from millrace.schemas.core.registry import NAME as REGISTRY
-from millrace.schemas.core.registry import Registry
-from millrace.settings.core.engine import EngineParts, Tables
-from millrace.settings.core.history import HISTORY
-from millrace.settings.core.remotes import Remotes
-from millrace.settings.core.spark_cluster import Cluster
-from millrace.sites.core.central import Central
-from millrace.storage.core.bucket import Bucket
+
+# Names the checkout that a process works for.
+HOME_VARIABLE = "MILLRACE_HOME"
 
 
 @dataclass(frozen=True)
-class Layout:
+class Paths:
     """The folders of one checkout. `home` holds the code, `home/var` all that runs."""
 
     home: Path
-    # Where tables and checkpoints are; none: in folders below `var`.
-    bucket: Bucket | None = None
-    # Where Spark's work is done; none: in each job's own process.
-    cluster: Cluster | None = None
-    # What jobs read topics and write tables with.
-    engine: EngineParts = field(default_factory=EngineParts)
-    # Where jobs read what relays brought; none: at each site.
-    central: Central | None = None
-    # Where jobs tell how they do, for alarms; none: in heartbeats alone.
-    metrics: Metrics | None = None
-    # Of Airflow: how many tasks may run at once.
-    task_pool: str = POOL
-    # How long Airflow remembers runs, and their logs are kept.
-    history: timedelta = HISTORY
-    # The schema registry on this machine; none: schemas are files alone.
-    registry: Registry | None = None
-    # Where jobs may run but on this machine.
-    remotes: Remotes = field(default_factory=Remotes)
-    # The site whose cluster carries platform events; none: nobody is told of any.
-    events_site: str | None = None
-    # Holds the address that incidents are posted to; none: they are on their page alone.
-    webhook_file: Path | None = None
     # Whether each program has a machine or a container of its own, which has the program's name.
     apart: bool = False
 
@@ -339,7 +309,7 @@ class Layout:
 
     @property
     def registry_folder(self) -> Path:
-        return self.var / REGISTRY
+        return self.var / "schema-registry"
 
     @property
     def object_store(self) -> Path:
@@ -355,31 +325,7 @@ class Layout:
         """The CA of the object store, as Java reads it."""
         return self.pki / "trust.p12"
 
-    # What a pipeline owns.
-    @property
-    def lake(self) -> str:
-        return f"{self._data}/lake"
-
-    def table(self, layer: str, table: str) -> str:
-        return f"{self.lake}/{layer}/{table}"
-
-    def tables(self, table: str) -> Tables:
-        layers = {layer: self.table(layer, table) for layer in Tables.model_fields}
-        return Tables(**layers)
-
-    def checkpoints(self, job_id: str) -> str:
-        return f"{self._data}/checkpoints/{job_id}"
-
-    def checkpoint(self, pipeline: str, site: str) -> str:
-        return f"{self.checkpoints(pipeline)}/{site}"
-
-    def generations(self, job_id: str) -> str:
-        return f"{self.checkpoints(job_id)}/generations"
-
-    @property
-    def _data(self) -> str:
-        return self.bucket.uri if self.bucket else str(self.var)
-
+    # What a pipeline owns on this machine.
     @property
     def jobs(self) -> Path:
         return self.var / "jobs"
@@ -387,14 +333,6 @@ class Layout:
     def job(self, job_id: str) -> Path:
         """What this machine keeps of a job; of a pipeline's, its tasks too."""
         return self.jobs / job_id
-
-    def mailbox(self, job_id: str, *, is_remote: bool) -> str:
-        """By which a job and those who watch it talk: where both can reach it."""
-        is_shared = self.bucket and is_remote
-        return self.shared_mailbox(job_id) if is_shared else str(self.job(job_id))
-
-    def shared_mailbox(self, job_id: str) -> str:
-        return f"{self._data}/jobs/{job_id}"
 
     def task(self, pipeline: str, name: str) -> Path:
         """The folder of one run of a task: what was asked, its log, its result."""

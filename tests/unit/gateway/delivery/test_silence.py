@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from millrace.gateway.status.core.gateway_state import describe_silence
+from millrace.gateway.delivery.core.silence import describe_silence
 
 
 @pytest.mark.parametrize(

@@ -13,14 +13,13 @@ from pydantic import Field
 from millrace.base.errors import MillraceError
 from millrace.base.model import Frozen
 from millrace.base.names import Name
-from millrace.jobs.core.metrics import Metrics
-from millrace.jobs.core.task_spec import POOL
-from millrace.pipelines.io.loader import load_file
+from millrace.platform.core.platform import Platform
 from millrace.schemas.core.registry import NAME as REGISTRY
 from millrace.schemas.core.registry import Registry
 from millrace.settings.core.engine import EngineParts
 from millrace.settings.core.history import HISTORY, History
-from millrace.settings.core.layout import Layout
+from millrace.settings.core.metrics import Metrics
+from millrace.settings.core.paths import HOME_VARIABLE
 from millrace.settings.core.remotes import (
     EmrServerlessSettings,
     KubernetesSettings,
@@ -29,13 +28,14 @@ from millrace.settings.core.remotes import (
 )
 from millrace.settings.core.spark_cluster import PORTS_NEEDED as CLUSTER_PORTS
 from millrace.settings.core.spark_cluster import Cluster
+from millrace.settings.core.task_pool import POOL
 from millrace.sites.core.central import Central
+from millrace.specs.spec_files import load_file
 from millrace.storage.core.bucket import LOCAL_BUCKET, Bucket, RemoteStore, StoreKind, remote_bucket
 from millrace.storage.core.store_server import NAME as STORE
 from millrace.storage.core.store_server import PORTS_NEEDED
 from millrace.storage.io.files import read_text, write_atomic
 
-HOME_VARIABLE = "MILLRACE_HOME"
 Remote = TypeVar("Remote", bound=RemoteSettings)
 _ON = "on"
 RunnerKind = Literal["local", "standalone"]
@@ -96,7 +96,7 @@ class LocalSettings(Frozen):
 
 @dataclass(frozen=True)
 class Settings:
-    layout: Layout
+    layout: Platform
     local: LocalSettings
 
     @classmethod
@@ -108,9 +108,9 @@ class Settings:
                 f"{home} is not a Millrace checkout: it has no dags/pipelines;"
                 f" set {HOME_VARIABLE} to the folder you cloned"
             )
-        file = Layout(home).local_settings
+        file = Platform(home).local_settings
         local = load_file(file, LocalSettings) if file.exists() else LocalSettings()
-        layout = Layout(home, apart=local.apart)
+        layout = Platform(home, apart=local.apart)
         bucket, cluster = _bucket(layout, local), _cluster(layout, local)
         remotes = Remotes(
             emr_serverless=_from_home(local.emr_serverless, layout),
@@ -172,20 +172,20 @@ class Settings:
         return replace(self, layout=layout)
 
 
-def _registry(layout: Layout, local: LocalSettings) -> Registry | None:
+def _registry(layout: Platform, local: LocalSettings) -> Registry | None:
     chosen = read_text(layout.registry_choice)
     is_on = local.registry if chosen is None else chosen.strip() == _ON
     return Registry(port=local.registry_port, host=layout.host(REGISTRY)) if is_on else None
 
 
-def _cluster(layout: Layout, local: LocalSettings) -> Cluster | None:
+def _cluster(layout: Platform, local: LocalSettings) -> Cluster | None:
     chosen = (read_text(layout.runner_choice) or local.runner).strip()
     if chosen == "local":
         return None
     return Cluster(port=local.cluster_port, secret_file=layout.cluster_secret, apart=layout.apart)
 
 
-def _bucket(layout: Layout, local: LocalSettings) -> Bucket | None:
+def _bucket(layout: Platform, local: LocalSettings) -> Bucket | None:
     chosen = (read_text(layout.store_choice) or local.default_kind).strip()
     if chosen == "folder":
         return None
@@ -200,7 +200,7 @@ def _bucket(layout: Layout, local: LocalSettings) -> Bucket | None:
     )
 
 
-def _from_home(settings: Remote | None, layout: Layout) -> Remote | None:
+def _from_home(settings: Remote | None, layout: Platform) -> Remote | None:
     """Relative paths start from the checkout, but for `home`, which is elsewhere."""
     if settings is None:
         return None
@@ -209,7 +209,7 @@ def _from_home(settings: Remote | None, layout: Layout) -> Remote | None:
     return settings.model_copy(update=paths)
 
 
-def layout_here() -> Layout:
+def platform_here() -> Platform:
     """Of the checkout that this process's environment names, or that holds this code."""
     return Settings.from_env(os.environ).layout
 
