@@ -6,14 +6,16 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from millrace.deployments.io.keeper import utc_now
+from millrace.deployments.io.keeper import Keeper, utc_now
 from millrace.deployments.io.watch import Watch
 from millrace.incidents.core.event import Event, Kind, read_event
 from millrace.incidents.io.outbox import Outbox
 from millrace.ingest.core.ingest_beat import IngestBeat, SiteBeat
 from millrace.ingest.io.deployment import read_deployment
+from millrace.jobs.core.condition import Condition
+from millrace.jobs.core.deployment import Deployment
 from millrace.jobs.core.heartbeat import PartitionLag, Phase
-from millrace.jobs.io.deployments import remember
+from millrace.jobs.io.deployments import read_or_recall, remember
 from millrace.jobs.io.mailbox import Mailbox
 from millrace.platform.core.platform import Platform
 from millrace.platform.io.environment import Settings
@@ -25,6 +27,17 @@ from tests.airflow.jobs.test_ensure import edit, use_up_the_budget
 def events_site(layout: Platform) -> None:
     layout.local_settings.parent.mkdir()
     layout.local_settings.write_text("events_site: plant-a\n")
+
+
+@pytest.fixture
+def counter(layout: Platform) -> Deployment:
+    """A job of another kind."""
+    (layout.dags / "counters").mkdir()
+    text = "name: c\nstep: 1\nrunner: memory\nsupervise: {restarts_per_hour: 0}\n"
+    (layout.dags / "counters" / "c.yaml").write_text(text)
+    deployment = read_or_recall(layout, "counting", "c")
+    remember(layout, deployment)
+    return deployment
 
 
 class Clock:
@@ -54,6 +67,22 @@ def told(layout: Platform) -> list[Event]:
 
 def kinds(layout: Platform) -> list[Kind]:
     return [event.kind for event in told(layout)]
+
+
+def test_a_job_of_another_kind_that_is_given_up_is_told_by_its_id(
+    layout: Platform, counter: Deployment
+) -> None:
+    Keeper(counter, layout).ensure()
+    InMemoryRunner.die("c", exit_code=1)
+    settled = Settings.from_env({"MILLRACE_HOME": str(layout.home)}).layout
+    ends_at = utc_now() + timedelta(hours=12)
+    ended = Watch("counting", "c", counter.digest, ends_at, settled).look()
+    assert ended is not None
+    assert ended["reason"].startswith("counter c: exit 1; restarts_per_hour is 0")
+    assert [(event.kind, event.pipeline) for event in told(layout)] == [(Kind.GIVEN_UP, "c")]
+    note = Mailbox(layout.job("c")).read_journal().latest
+    assert note is not None
+    assert note.condition == Condition.GIVEN_UP
 
 
 def test_a_crash_loop_is_told_once_however_often_it_is_looked_at(layout: Platform) -> None:

@@ -56,6 +56,7 @@ class Event(Frozen):
     id: EventId
     at: datetime
     kind: Kind
+    # Or the id of a job of another kind than ingest, or a relay.
     pipeline: Name
     site: Name | None = None
     text: str
