@@ -29,19 +29,19 @@ from benchmarks.stands.arena import CHECKOUT
 from millrace.gateway.bundle.io.local_gateway import prepare_gateway
 from millrace.gateway.client.io.device import device_tls
 from millrace.gateway.delivery.core.look_back import TopicSight
-from millrace.gateway.delivery.core.window import Progress, Window
+from millrace.gateway.delivery.core.window import DeliveryProgress, Window
 from millrace.gateway.delivery.io.courier import courier_of
 from millrace.gateway.delivery.io.dead_letters import MOST_BYTES, DeadLetters
 from millrace.gateway.delivery.io.forwarder import MOST_AHEAD, Forwarder
 from millrace.gateway.delivery.io.link import Link
-from millrace.gateway.spool.core.bounds import Bounds
+from millrace.gateway.spool.core.bounds import SpoolBounds
 from millrace.gateway.spool.core.records import Draft, Record
 from millrace.gateway.spool.io.disk import NoRoomError
 from millrace.gateway.spool.io.spool_files import Spool
 from millrace.platform.core.platform import Platform
-from millrace.relay.core.positions import Origin
+from millrace.relay.core.positions import TopicIds
 from millrace.relay.core.relay_plan import prefetch_kb
-from millrace.relay.io.inbox import Batch, Inbox
+from millrace.relay.io.inbox import Inbox, RelayedBatch
 from millrace.relay.io.site_reader import SETTINGS as READS
 from millrace.relay.io.target import SETTINGS as WRITES
 from millrace.secrets.io.device_certificates import issue
@@ -51,7 +51,7 @@ from tests.support import free_ports, start, wait_until
 
 NOBODY = "127.0.0.1:1"
 SITE = SiteSpec(name="bounds", bootstrap=NOBODY)
-BOUNDS = Bounds(segment_bytes=64 << 20, total_bytes=192 << 20)
+BOUNDS = SpoolBounds(segment_bytes=64 << 20, total_bytes=192 << 20)
 ORIGINS = 50_000
 # Of clients that read no answers, and how long such a client tries to say more.
 _DEAF, _DEAF_S = 8, 2.0
@@ -247,7 +247,7 @@ def _unanswered(size: int) -> int:
 
 def _far_ahead() -> int:
     before = _rss(psutil.Process())
-    window = Window(Progress())
+    window = Window(DeliveryProgress())
     for index in range(MOST_AHEAD):
         window.hand_over(index)
     for index in range(1, MOST_AHEAD):
@@ -285,7 +285,7 @@ def _read_ahead(address: str, topics: list[str]) -> int:
     consumer = Consumer({**READS, **own, "auto.offset.reset": "earliest"})
     parts = [TopicPartition(name, number, 0) for name in topics for number in range(_PARTITIONS)]
     consumer.assign(parts)
-    inbox, origins = Inbox(), {name: Origin("id", "id") for name in topics}
+    inbox, origins = Inbox(), {name: TopicIds("id", "id") for name in topics}
     _fill_inbox(consumer, inbox, origins)
     taken = inbox.take(0)
     target = Producer({**WRITES, "bootstrap.servers": NOBODY, "log_level": 0})
@@ -299,12 +299,12 @@ def _read_ahead(address: str, topics: list[str]) -> int:
     return grown
 
 
-def _fill_inbox(consumer: Consumer, inbox: Inbox, origins: dict[str, Origin]) -> None:
+def _fill_inbox(consumer: Consumer, inbox: Inbox, origins: dict[str, TopicIds]) -> None:
     messages = [None]
     while messages:
         messages = consumer.consume(1_000, 10.0)
         read = [one for one in messages if not one.error()]
-        if not inbox.put(Batch("s", origins, read), 0):
+        if not inbox.put(RelayedBatch("s", origins, read), 0):
             return
     raise RuntimeError("what there is to read does not fill the queues")
 

@@ -12,7 +12,7 @@ import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from millrace.fleet.io.status_view import Sight
+from millrace.fleet.io.status_view import StatusView
 from millrace.ingest.core.ingest_beat import IngestBeat, SiteBeat
 from millrace.jobs.core.condition import Condition
 from millrace.jobs.core.heartbeat import PartitionLag, Phase
@@ -36,7 +36,7 @@ def main() -> None:
         layout = Platform(Path(folder))
         for number in range(count):
             write_down(layout, f"p{number}")
-        sight = Sight(layout)
+        sight = StatusView(layout)
         first = turn(sight)
         later = [turn(sight) for _ in range(TURNS)]
     sys.stdout.write(
@@ -45,7 +45,7 @@ def main() -> None:
     )
 
 
-def turn(sight: Sight) -> float:
+def turn(sight: StatusView) -> float:
     began = time.perf_counter()
     for spec in sight.pipelines().values():
         sight.card(spec).model_dump_json()

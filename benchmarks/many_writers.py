@@ -22,7 +22,7 @@ from rich.table import Table
 
 from millrace.lake.core import bronze
 from millrace.settings.core.engine import EngineSpec
-from spark_jobs.engine.append import Batch, Output, Written, write
+from spark_jobs.engine.append import Output, Written, WrittenBatch, write
 from spark_jobs.engine.session import build_session
 
 CHECKOUT = Path(__file__).resolve().parents[1]
@@ -80,7 +80,7 @@ def commits(session: SparkSession, table: Path, writers: int, each: int) -> Cost
         took_ms = []
         for number, one in enumerate(ready[writer]):
             began = time.monotonic()
-            one.commit(str(table), Batch(f"site-{writer}", number))
+            one.commit(str(table), WrittenBatch(f"site-{writer}", number))
             took_ms.append((time.monotonic() - began) * 1000)
         return took_ms
 

@@ -17,7 +17,7 @@ from millrace.ingest.io.duplicate_files import TwinFiles, TwinMemory
 from millrace.jobs.io.generations import claim
 from millrace.lake.core.refine import RefineSpec
 from millrace.storage.io.objects import FolderObjects
-from spark_jobs.engine.append import Batch, append_once
+from spark_jobs.engine.append import WrittenBatch, append_once
 from spark_jobs.engine.fence import Fence
 from spark_jobs.engine.session import build_session
 from spark_jobs.ingest.sink import BatchSink
@@ -47,8 +47,10 @@ def run(job: IngestSpec) -> None:
 
     def refine_batch(rows: DataFrame, batch: int) -> None:
         judged = refine(rows, spec)
-        append_once(silver_rows(judged, spec), job.tables.silver, Batch("second", batch))
-        append_once(quarantine_rows(judged, spec), job.tables.quarantine, Batch("second", batch))
+        append_once(silver_rows(judged, spec), job.tables.silver, WrittenBatch("second", batch))
+        append_once(
+            quarantine_rows(judged, spec), job.tables.quarantine, WrittenBatch("second", batch)
+        )
 
     stream = spark.readStream.format("delta").load(job.tables.bronze)
     second = stream.writeStream.foreachBatch(refine_batch)

@@ -18,8 +18,8 @@ from benchmarks.faults.stands.job_stand import JobStand, job_stand
 from benchmarks.faults.stands.verified import verify, words
 from benchmarks.faults.tables import doubled_in, in_bronze, in_silver
 from millrace.base.ranges import count
-from millrace.incidents.core.event import Kind
-from millrace.repair.core.alarms import Kind as AlarmKind
+from millrace.incidents.core.event import EventKind
+from millrace.repair.core.alarms import AlarmKind
 from millrace.repair.core.verify_spec import ContinuityResult
 from tests.integration.stands.edge.gateways import SMALL
 from tests.support import wait_until
@@ -138,9 +138,9 @@ def _faults_of(stand: JobStand, found: ContinuityResult, missing: int) -> Iterat
             yield f"verify: {alarm.name}: {alarm.text}"
     told = stand.hearing.told()
     # A broker that is set up again knows no user for some seconds.
-    if told.pop(Kind.SITE_HALTED, 0) > stand.restarts:
+    if told.pop(EventKind.SITE_HALTED, 0) > stand.restarts:
         yield f"the operator heard more often of a halt than the job ended: {dict(told)}"
-    if told != Counter({Kind.TOPIC_ANEW: stand.made_anew}):
+    if told != Counter({EventKind.TOPIC_ANEW: stand.made_anew}):
         yield f"{stand.made_anew} topics were made anew, and the operator heard {dict(told)}"
     at_gateway = stand.look()["topics_made_anew"]
     if at_gateway != stand.made_anew:

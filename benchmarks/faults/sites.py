@@ -9,7 +9,7 @@ from benchmarks.faults.stands.fault import Fault, Outcome, whole_fault
 from benchmarks.faults.stands.verified import words
 from benchmarks.neighbours import ANEW, FENCED, FEW, GONE, Neighbours, measure
 from millrace.base.ranges import count
-from millrace.repair.core.alarms import Kind
+from millrace.repair.core.alarms import AlarmKind
 
 if TYPE_CHECKING:
     from benchmarks.faults.stands.stand import Arena
@@ -48,7 +48,9 @@ def _problems(found: Neighbours) -> Iterator[str]:
         yield f"halted are {[*found.halts]}"
     if found.made_anew != (ANEW,):
         yield f"told as made anew are {found.made_anew}"
-    lost = [one for one in found.verified.alarms if one.kind == Kind.LOST and FENCED in one.subject]
+    lost = [
+        one for one in found.verified.alarms if one.kind == AlarmKind.LOST and FENCED in one.subject
+    ]
     named = sum(count(one.ranges) for one in lost)
     if named != GONE or len(lost) != len(found.verified.alarms):
         yield f"verify names {named} lost records of {GONE}"

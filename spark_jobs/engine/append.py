@@ -21,7 +21,7 @@ _CHANGED = (MetadataChangedException, ProtocolChangedException)
 _TRIES = 5
 
 
-class Batch(NamedTuple):
+class WrittenBatch(NamedTuple):
     """What a table remembers: who wrote, and the number of its last batch."""
 
     writer: str
@@ -29,7 +29,7 @@ class Batch(NamedTuple):
 
 
 def append_once(
-    rows: DataFrame, table: str, batch: Batch, check: Callable[[], None] = lambda: None
+    rows: DataFrame, table: str, batch: WrittenBatch, check: Callable[[], None] = lambda: None
 ) -> int | None:
     """How many rows; None where the table holds the batch already.
 
@@ -42,13 +42,13 @@ def append_once(
     return int(files.commit())
 
 
-def append_by_delta(rows: DataFrame, table: str, batch: Batch) -> None:
+def append_by_delta(rows: DataFrame, table: str, batch: WrittenBatch) -> None:
     """By nothing but Delta's documented options; nothing where the table holds the batch."""
     once = {"txnAppId": batch.writer, "txnVersion": str(batch.number)}
     rows.write.format("delta").mode("append").options(**once).save(table)
 
 
-def holds(spark: SparkSession, table: str, batch: Batch) -> bool:
+def holds(spark: SparkSession, table: str, batch: WrittenBatch) -> bool:
     java = jvm(spark).millrace.delta.AppendOnce
     return bool(java.holds(java_session(spark), table, *batch))
 
@@ -82,7 +82,7 @@ class Written:
         counts: dict[str, int] = json.loads(self.java.observed())
         return counts
 
-    def commit(self, table: str, batch: Batch) -> None:
+    def commit(self, table: str, batch: WrittenBatch) -> None:
         """Fails where the table holds the batch, or has changed since the files were written."""
         self.java.commit(table, *batch)
 

@@ -36,7 +36,7 @@ Work = Literal["stream", "task"]
 READERS = {"millrace": "millrace.kafka.Source", "spark": "kafka"}
 
 
-class NoRoomError(MillraceError):
+class NoExecutorError(MillraceError):
     """A cluster that starts no executor."""
 
     def __init__(self, memory: str, within_s: int) -> None:
@@ -207,7 +207,7 @@ def _await_executor(session: SparkSession, memory: str, cluster: Cluster) -> Non
     while java.getExecutorMemoryStatus().size() < 2:
         if time.monotonic() > deadline_s:
             session.stop()
-            raise NoRoomError(memory, cluster.executor_within_s)
+            raise NoExecutorError(memory, cluster.executor_within_s)
         time.sleep(_POLL_S)
 
 

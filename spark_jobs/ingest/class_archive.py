@@ -20,7 +20,7 @@ from millrace.ingest.core.ingest_spec import SiteInput
 from millrace.lake.core.columns import Column
 from millrace.lake.core.refine import RefineSpec
 from millrace.settings.core.engine import EngineSpec, Tables, class_archive
-from spark_jobs.engine.append import Batch, append_by_delta, append_once
+from spark_jobs.engine.append import WrittenBatch, append_by_delta, append_once
 from spark_jobs.engine.session import READERS, build_session
 from spark_jobs.kafka.source import whole_records
 from spark_jobs.refine.refined_tables import ensure_refined_tables
@@ -66,7 +66,7 @@ def _work(session: SparkSession, folder: Path) -> None:
     tables = Tables(bronze=f"{folder}/b", silver=f"{folder}/s", quarantine=f"{folder}/q")
     ensure_refined_tables(session, tables, RefineSpec(format="json", columns=(_COLUMN,)))
     rows = session.range(100).selectExpr("id AS n", "to_json(named_struct('n', id)) AS value")
-    append_by_delta(rows, tables.bronze, Batch("archive", 0))
+    append_by_delta(rows, tables.bronze, WrittenBatch("archive", 0))
     _stream(session, folder, tables.bronze)
     found = session.read.format("delta").load(tables.bronze)
     found.groupBy("n").count().orderBy("n").collect()
@@ -77,7 +77,9 @@ def _work(session: SparkSession, folder: Path) -> None:
 
 def _stream(session: SparkSession, folder: Path, table: str) -> None:
     def append(rows: DataFrame, number: int) -> None:
-        append_once(rows.selectExpr("value AS n", "'' AS value"), table, Batch("stream", number))
+        append_once(
+            rows.selectExpr("value AS n", "'' AS value"), table, WrittenBatch("stream", number)
+        )
 
     source = session.readStream.format("rate-micro-batch").option("rowsPerBatch", 10).load()
     writer = source.writeStream.trigger(availableNow=True).foreachBatch(append)

@@ -46,7 +46,7 @@ _LOOK_S = 5.0
 _STARTS_AT_ONCE = 8
 
 
-class NoTableError(MillraceError):
+class MissingBronzeError(MillraceError):
     def __init__(self, job: IngestSpec) -> None:
         super().__init__(
             f"table {job.tables.bronze} is not there; the provision task of pipeline"
@@ -61,7 +61,7 @@ class NoSiteLeftError(MillraceError):
 def drive(job: IngestSpec, watches: list[SiteWatch], pulse: Pulse, stop: StopRequest) -> None:
     """Returns after a graceful stop; every other end is an error."""
     if not objects_at(job.tables.bronze, job.engine.bucket).names("_delta_log"):
-        raise NoTableError(job)
+        raise MissingBronzeError(job)
     session = build_session(job.id, job.engine)
     jvm = Jvm.of(session)
     with _jvm_deaths_named(jvm):

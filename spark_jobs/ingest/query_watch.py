@@ -13,7 +13,7 @@ from confluent_kafka import KafkaException
 from millrace.base.errors import MillraceError
 from millrace.ingest.core.ingest_beat import SiteBeat
 from millrace.ingest.core.lag import (
-    Bounds,
+    HeldOffsets,
     Partition,
     Throughput,
     measure,
@@ -50,7 +50,7 @@ class SiteWatch:
     # Which topics its query reads, once it is known.
     histories: Histories = field(default_factory=Histories)
     _stopped: threading.Event = field(default_factory=threading.Event)
-    _bounds: dict[Partition, Bounds] = field(default_factory=dict)
+    _bounds: dict[Partition, HeldOffsets] = field(default_factory=dict)
     _positions: dict[Partition, int] = field(default_factory=dict)
     _oldest: dict[Partition, tuple[int, datetime]] = field(default_factory=dict)
     _newest: dict[Partition, tuple[int, datetime]] = field(default_factory=dict)

@@ -23,7 +23,7 @@ from millrace.ingest.io.duplicate_files import TwinMemory
 from millrace.lake.core.refine import RefineSpec
 from millrace.lake.core.tally import OLDEST_MS, Tally
 from millrace.settings.core.engine import Tables
-from spark_jobs.engine.append import Batch, append_by_delta, append_once, while_tables_change
+from spark_jobs.engine.append import WrittenBatch, append_by_delta, append_once, while_tables_change
 from spark_jobs.engine.fence import Fence
 from spark_jobs.ingest.site_batch import RawBatch, RefinedBatch, read_span
 
@@ -64,11 +64,11 @@ class BatchSink:
 
     def _once(self, records: DataFrame, batch_id: int) -> None:
         self.fence.check()
-        batch, span = Batch(self.checkpoint.query_id(), batch_id), self._span(batch_id)
+        batch, span = WrittenBatch(self.checkpoint.query_id(), batch_id), self._span(batch_id)
         with self.measured(span.rows()):
             self._carry(records, span, batch)
 
-    def _carry(self, records: DataFrame, span: Span, batch: Batch) -> None:
+    def _carry(self, records: DataFrame, span: Span, batch: WrittenBatch) -> None:
         slots = records.sparkSession.sparkContext.defaultParallelism
         tasks = task_count(span.rows(), len(span.ranges()), slots, self.sites)
         raw = (records, tasks, span, batch, self.tables, self.by_delta, self.topics.check)
@@ -84,7 +84,7 @@ class BatchSink:
         A batch that it does not hold cannot be written any more, by whomever.
         """
         self.fence.check()
-        batch, span = Batch(self.checkpoint.query_id(), batch_id), self._span(batch_id)
+        batch, span = WrittenBatch(self.checkpoint.query_id(), batch_id), self._span(batch_id)
         nothing = spark.read.format("delta").load(self.tables.bronze).limit(0)
         append = append_by_delta if self.by_delta else append_once
         append(nothing, self.tables.bronze, batch)

@@ -18,9 +18,9 @@ from millrace.lake.core.refine import RefineSpec
 from millrace.lake.core.silver import COORDINATES
 from millrace.settings.core.engine import Tables
 from spark_jobs.engine.append import (
-    Batch,
     Output,
     Written,
+    WrittenBatch,
     append_by_delta,
     append_once,
     holds,
@@ -47,7 +47,7 @@ class RawBatch:
     records: DataFrame
     tasks: int
     span: Span
-    batch: Batch
+    batch: WrittenBatch
     tables: Tables
     by_delta: bool
     # Called when all records are read; raises where they may be of other topics.

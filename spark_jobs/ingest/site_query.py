@@ -14,7 +14,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql.streaming import StreamingQuery
 
 from millrace.base.errors import MillraceError, TransientError
-from millrace.ingest.core.ingest_faults import Fault, Verdict, judge
+from millrace.ingest.core.ingest_faults import Fault, FaultVerdict, judge
 from millrace.ingest.core.standing import Standing
 from millrace.ingest.io.checkpoint import Checkpoint
 from millrace.storage.io.files import mtime_ns
@@ -97,7 +97,7 @@ class SiteQuery:
         try:
             self._query = starting.result()
         except TransientError as error:
-            self._pause(now_s, Fault(Verdict.RETRY, str(error)))
+            self._pause(now_s, Fault(FaultVerdict.RETRY, str(error)))
         except (MillraceError, PySparkException, Py4JJavaError, OSError) as error:
             self._on_end(now_s, f"{type(error).__name__}: {error}")
 
@@ -140,35 +140,35 @@ class SiteQuery:
         self._comparing = None
         if comparing.result():
             self._query = None
-            self._pause(now_s, Fault(Verdict.RETRY, "a topic was made anew; going on with it"))
+            self._pause(now_s, Fault(FaultVerdict.RETRY, "a topic was made anew; going on with it"))
 
     def _on_end(self, now_s: float, error: str) -> None:
         fault = self._explained(judge(error))
-        if fault.verdict is Verdict.FENCED:
+        if fault.verdict is FaultVerdict.FENCED:
             raise FencedError(fault.reason)
-        if fault.verdict is Verdict.END:
+        if fault.verdict is FaultVerdict.END:
             log.error("site %s: %s", self.site, error)
             raise JobFaultError(f"site {self.site!r}: {fault.reason}")
-        if fault.verdict is Verdict.HALT:
+        if fault.verdict is FaultVerdict.HALT:
             log.error("site %s: %s", self.site, error)
         self._pause(now_s, fault)
 
     def _explained(self, fault: Fault) -> Fault:
         """Records may be missing because the topic is another; where nobody can say, that is
         found out with the next start."""
-        if fault.verdict is Verdict.TIME:
-            return Fault(Verdict.HALT, f"{fault.reason}{self._named()}")
-        if fault.verdict is not Verdict.OFFSETS:
+        if fault.verdict is FaultVerdict.TIME:
+            return Fault(FaultVerdict.HALT, f"{fault.reason}{self._named()}")
+        if fault.verdict is not FaultVerdict.OFFSETS:
             return fault
         try:
             is_made_anew = self.are_topics_others()
         except TransientError as error:
-            return Fault(Verdict.UNREACHABLE, str(error))
+            return Fault(FaultVerdict.UNREACHABLE, str(error))
         except MillraceError as error:
             return judge(f"{type(error).__name__}: {error}")
         if is_made_anew:
-            return Fault(Verdict.RETRY, "a topic was made anew; going on with it")
-        return Fault(Verdict.HALT, fault.reason)
+            return Fault(FaultVerdict.RETRY, "a topic was made anew; going on with it")
+        return Fault(FaultVerdict.HALT, fault.reason)
 
     def _named(self) -> str:
         try:
@@ -179,7 +179,7 @@ class SiteQuery:
         return f"; first such record: {', '.join(found)}" if found else ""
 
     def _pause(self, now_s: float, fault: Fault) -> None:
-        is_login = fault.verdict is Verdict.LOGIN
+        is_login = fault.verdict is FaultVerdict.LOGIN
         is_mended = is_login and self._files_now() != self._files_then
         pause_s = self.standing.on_fault(fault, now_s, is_mended=is_mended)
         self._planned_then = self._planned_now()

@@ -18,7 +18,7 @@ from millrace.base.errors import TransientError
 from millrace.base.ranges import Range
 from millrace.ingest.core.far_times import described
 from millrace.ingest.core.ingest_spec import SiteInput
-from millrace.ingest.core.lag import Bounds, Offsets, Partition
+from millrace.ingest.core.lag import HeldOffsets, Offsets, Partition
 from millrace.ingest.core.moves import (
     DropBeginning,
     Found,
@@ -46,7 +46,7 @@ class TopicChangedError(Exception):
     """Found between two looks of one batch, of which nothing is kept."""
 
 
-class Tables(Protocol):
+class HeldTables(Protocol):
     """What a move asks of the tables of a site's query."""
 
     def held_ids(self) -> Mapping[str, Iterable[str]]:
@@ -120,7 +120,7 @@ class SiteTopics:
         newest = self._histories.newest
         return {topic: one for topic, one in ids.items() if one != newest[topic].brokers_id}
 
-    def bring(self, tables: Tables) -> None:
+    def bring(self, tables: HeldTables) -> None:
         """Before each start of the query, which goes on from where this leaves it."""
         ids = self.ids()
         self._begin(ids, tables)
@@ -137,7 +137,7 @@ class SiteTopics:
                 *(self.site.site, topic, one.id, dict(one.begins)),
             )
 
-    def _begin(self, ids: Mapping[str, str], tables: Tables) -> None:
+    def _begin(self, ids: Mapping[str, str], tables: HeldTables) -> None:
         """What the query meets for the first time."""
         known = self.checkpoint.histories()
         missing = {topic: one for topic, one in ids.items() if topic not in known.topics}
@@ -147,12 +147,12 @@ class SiteTopics:
         met = beginning(missing, tables.held_ids(), since)
         self.checkpoint.history_file.put(known.model_copy(update={"topics": known.topics | met}))
 
-    def _move(self, found: Mapping[str, Found], tables: Tables) -> None:
+    def _move(self, found: Mapping[str, Found], tables: HeldTables) -> None:
         self._histories = self.checkpoint.histories()
         while step := self._next(found, tables):
             self._do(step, tables)
 
-    def _found(self, ids: Mapping[str, str], tables: Tables) -> dict[str, Found]:
+    def _found(self, ids: Mapping[str, str], tables: HeldTables) -> dict[str, Found]:
         """Topics that are others, and those that are the same in an older state."""
         with self._asking() as broker:
             bounds = broker.bounds()
@@ -174,8 +174,8 @@ class SiteTopics:
         self,
         ids: Mapping[str, str],
         broker: Broker,
-        bounds: Mapping[Partition, Bounds],
-        tables: Tables,
+        bounds: Mapping[Partition, HeldOffsets],
+        tables: HeldTables,
     ) -> dict[Partition, int]:
         """Partitions in an older state, each with the end of what may be the same in it."""
         others, newest = self._others(ids), self._histories.newest
@@ -201,9 +201,9 @@ class SiteTopics:
         self,
         topic: str,
         brokers: str,
-        bounds: Mapping[Partition, Bounds],
+        bounds: Mapping[Partition, HeldOffsets],
         restored: Mapping[Partition, int],
-        tables: Tables,
+        tables: HeldTables,
     ) -> dict[int, int]:
         positions = self.checkpoint.kept().positions
         begins = {}
@@ -229,14 +229,14 @@ class SiteTopics:
         finally:
             broker.close()
 
-    def _next(self, found: Mapping[str, Found], tables: Tables) -> Step | None:
+    def _next(self, found: Mapping[str, Found], tables: HeldTables) -> Step | None:
         kept, now = self.checkpoint.kept(), datetime.now(UTC)
         step = next_step(kept, found, now)
         if isinstance(step, Settle):
             step = next_step(kept, found, now, is_held=tables.settle(step.batch))
         return step
 
-    def _do(self, step: Step, tables: Tables) -> None:
+    def _do(self, step: Step, tables: HeldTables) -> None:
         match step:
             case PutHistories(histories):
                 self.checkpoint.history_file.put(histories)

@@ -17,9 +17,9 @@ from confluent_kafka import (
 )
 
 from millrace.ingest.core.ingest_spec import SiteInput
-from millrace.ingest.core.lag import Bounds, Partition
+from millrace.ingest.core.lag import HeldOffsets, Partition
 from millrace.kafka.core.record_time import believable
-from spark_jobs.kafka.login import Login
+from spark_jobs.kafka.login import KafkaLogin
 
 log = logging.getLogger(__name__)
 
@@ -53,15 +53,15 @@ class Broker:
         self._group = group
         self._timeout_s = timeout_s
         self._client: Consumer | None = None
-        self._login = Login(site)
+        self._login = KafkaLogin(site)
         self._partitions: list[Partition] = []
         self._listed_at_s = 0.0
 
-    def bounds(self) -> dict[Partition, Bounds]:
+    def bounds(self) -> dict[Partition, HeldOffsets]:
         """What the broker holds; raises KafkaException while it does not answer."""
         partitions = self._known_partitions()
         low, high = self._offsets(partitions, _BEGINNING), self._offsets(partitions, _END)
-        return {p: Bounds(low[p], high[p]) for p in partitions if p in low and p in high}
+        return {p: HeldOffsets(low[p], high[p]) for p in partitions if p in low and p in high}
 
     def offsets_at(self, at: datetime, partitions: list[Partition]) -> dict[Partition, int]:
         """The first offset at or after a time; where there is none, the end."""

@@ -19,7 +19,7 @@ from millrace.ingest.core.far_times import (
     described,
     far_records,
 )
-from millrace.ingest.core.ingest_faults import Verdict, judge
+from millrace.ingest.core.ingest_faults import FaultVerdict, judge
 from millrace.ingest.core.ingest_spec import SiteInput
 from millrace.ingest.core.lag import Partition
 from millrace.kafka.core.coordinates import Part
@@ -39,7 +39,7 @@ def far_times_named(
     try:
         yield
     except (PySparkException, Py4JJavaError) as error:
-        if judge(error_text(error)).verdict is not Verdict.TIME:
+        if judge(error_text(error)).verdict is not FaultVerdict.TIME:
             raise
         records = [
             f"site {site.site!r}, {record}"

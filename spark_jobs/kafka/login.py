@@ -22,7 +22,7 @@ class _Client(Protocol):
     def set_sasl_credentials(self, username: str, password: str) -> None: ...
 
 
-class Login:
+class KafkaLogin:
     """Asked for before each use of the client."""
 
     def __init__(self, site: SiteInput) -> None:

@@ -12,7 +12,7 @@ from millrace.base.errors import TransientError
 from millrace.ingest.core.ingest_spec import SiteInput
 from millrace.kafka.io.client_errors import SiteError, Watch, watched
 from millrace.sites.core.spec import ClientSettings, SiteSpec
-from spark_jobs.kafka.login import Login
+from spark_jobs.kafka.login import KafkaLogin
 
 _ABSENT = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC)  # noqa: SLF001 - its name
 _LIGHT: ClientSettings = {"reconnect.backoff.max.ms": 5_000, "log.connection.close": False}
@@ -36,7 +36,7 @@ class TopicIds:
     def __init__(self, site: SiteInput, timeout_s: float = 5.0) -> None:
         self._site = site
         self._timeout_s = timeout_s
-        self._login = Login(site)
+        self._login = KafkaLogin(site)
         self._client: AdminClient | None = None
         self._lock = threading.Lock()
         self._settings = {**_LIGHT, **site.librdkafka}

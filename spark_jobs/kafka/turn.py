@@ -14,7 +14,7 @@ from py4j.java_gateway import JavaObject
 from pyspark.sql import SparkSession
 
 from millrace.ingest.core.ingest_spec import IngestSpec, SiteInput
-from millrace.ingest.core.sharing import Crowd, Done, Limits, Portion
+from millrace.ingest.core.sharing import BatchLimits, Crowd, FinishedBatch, Portion
 from spark_jobs.engine.java import jvm
 
 
@@ -28,7 +28,7 @@ class Turn:
     """Of one site; the crowd is the whole job's."""
 
     site: str
-    limits: Limits
+    limits: BatchLimits
     crowd: Crowd
     java: JavaObject
     _portion: Portion = field(init=False)
@@ -44,7 +44,7 @@ class Turn:
         yield
         now_s = time.monotonic()
         records, size = self.java.records(), self.java.bytes()
-        done = Done(
+        done = FinishedBatch(
             rows=records - self._read[0] if rows is None else rows,
             took_s=now_s - began_s,
             records=records - self._read[0],
@@ -62,7 +62,7 @@ class Turn:
 
 
 def turn_of(session: SparkSession, job: IngestSpec, site: SiteInput, crowd: Crowd) -> Turn:
-    limits = Limits(
+    limits = BatchLimits(
         rows=job.rows_per_batch,
         size=job.bytes_per_batch,
         sites=len(job.inputs),

@@ -19,12 +19,17 @@ from millrace.lake.core.silver import COORDINATES
 from millrace.maintenance.core.maintenance_plan import (
     Action,
     Bin,
-    Checkpoint,
+    CheckpointAction,
     Compact,
     Expire,
     Vacuum,
 )
-from millrace.maintenance.core.maintenance_task import Done, Gain, MaintainResult, MaintainSpec
+from millrace.maintenance.core.maintenance_task import (
+    DoneAction,
+    Gain,
+    MaintainResult,
+    MaintainSpec,
+)
 from spark_jobs.engine.java import delta_log, java_session, jvm
 from spark_jobs.engine.task_main import run_task, say
 
@@ -48,7 +53,7 @@ def maintain(spark: SparkSession, task: MaintainSpec) -> MaintainResult:
             started = time.monotonic()
             gain = table.apply(action)
             seconds = round(time.monotonic() - started, 1)
-            done.append(Done(layer=plan.layer, action=action, gain=gain, seconds=seconds))
+            done.append(DoneAction(layer=plan.layer, action=action, gain=gain, seconds=seconds))
     return MaintainResult(done=tuple(done))
 
 
@@ -74,7 +79,7 @@ class Table:
                 return self._compact(action)
             case Vacuum():
                 return self._vacuum(action.before)
-            case Checkpoint():
+            case CheckpointAction():
                 return self._checkpoint()
 
     def _compact(self, action: Compact) -> Gain:

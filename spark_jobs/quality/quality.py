@@ -15,10 +15,10 @@ from pyspark.sql import DataFrame, SparkSession
 
 from millrace.base.errors import MillraceError
 from millrace.lake.core.silver import COORDINATES
-from millrace.quality.core.commit_span import History, Span, plan_span
+from millrace.quality.core.commit_span import CommitSpan, LogHistory, plan_span
 from millrace.quality.core.quality_page import render
 from millrace.quality.core.quality_task import QualityResult, QualitySpec
-from millrace.quality.core.verdict import Outcome, outcome_of
+from millrace.quality.core.verdict import ExpectationOutcome, outcome_of
 from millrace.storage.io.files import write_atomic
 from spark_jobs.engine.java import delta_log, jvm
 from spark_jobs.engine.task_main import run_task, say
@@ -51,19 +51,19 @@ def check_quality(spark: SparkSession, task: QualitySpec) -> QualityResult:
     return result
 
 
-def read_history(spark: SparkSession, location: str) -> History:
+def read_history(spark: SparkSession, location: str) -> LogHistory:
     if not DeltaTable.isDeltaTable(spark, location):
         raise MillraceError(f"there is no silver table at {location} yet; its job makes it")
     # `DESCRIBE HISTORY` would read every entry of the log to know its ends.
     log, delta = delta_log(spark, location), jvm(spark).org.apache.spark.sql.delta
-    return History(
+    return LogHistory(
         table_id=log.unsafeVolatileTableId(),
         earliest=delta.DeltaHistoryManager.getEarliestDeltaFile(log),
         latest=DeltaTable.forPath(spark, location).history(1).first().version,
     )
 
 
-def read_span(spark: SparkSession, task: QualitySpec, span: Span) -> DataFrame:
+def read_span(spark: SparkSession, task: QualitySpec, span: CommitSpan) -> DataFrame:
     """Compacted files hold no new rows, and Delta's change feed knows it."""
     reader = spark.read.format("delta")
     if span.first is None:
@@ -77,7 +77,7 @@ def read_span(spark: SparkSession, task: QualitySpec, span: Span) -> DataFrame:
     return rows.select(*task.columns)
 
 
-def judge(rows: DataFrame, task: QualitySpec) -> tuple[Outcome, ...]:
+def judge(rows: DataFrame, task: QualitySpec) -> tuple[ExpectationOutcome, ...]:
     suite = read_suite(task.suite)
     say(f"judging {len(suite.expectations)} expectations of {suite.name}")
     samples = {**SUMMARY, "unexpected_index_column_names": list(COORDINATES)}
@@ -85,7 +85,7 @@ def judge(rows: DataFrame, task: QualitySpec) -> tuple[Outcome, ...]:
     return tuple(_outcome(one) for one in found.results)
 
 
-def _outcome(one: ExpectationValidationResult) -> Outcome:
+def _outcome(one: ExpectationValidationResult) -> ExpectationOutcome:
     """Its own JSON would say null for NaN."""
     config = one.expectation_config.to_json_dict()
     return outcome_of(config, one.success, one.result, one.exception_info or {}, COORDINATES)

@@ -39,14 +39,14 @@ def exact_doubles(rows: DataFrame, suspects: Mapping[Part, Ranges]) -> dict[Part
 
 
 @dataclass(frozen=True)
-class Comparison:
+class TableComparison:
     # Offsets, by `bronze`, `doubled_<layer>` and the names of AGREEMENT: the last two are empty
     # where all is well.
     found: Found
     days: tuple[DayRows, ...]
 
 
-def compare(tables: Mapping[str, DataFrame], due_since: date | None = None) -> Comparison:
+def compare(tables: Mapping[str, DataFrame], due_since: date | None = None) -> TableComparison:
     """Bronze alone, or all three; each is read once. Older rows than `due_since` are not missed."""
     parts = {"due": is_of("bronze") & f.expr(since_day(due_since))} if len(tables) > 1 else {}
     words = words_of(tables, parts, keep=["day"], by=["day"]).persist()
@@ -54,7 +54,7 @@ def compare(tables: Mapping[str, DataFrame], due_since: date | None = None) -> C
     try:
         whole = whole_words(words, [*tables, *parts])
         found = ranges_of(whole, masks | (AGREEMENT if parts else {}))
-        return Comparison(found, _days(words, tables))
+        return TableComparison(found, _days(words, tables))
     finally:
         words.unpersist()
 

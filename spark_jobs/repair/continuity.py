@@ -17,7 +17,7 @@ from millrace.ingest.core.ends import below
 from millrace.kafka.core.coordinates import Part, since_day
 from millrace.repair.core.alarms import (
     Alarm,
-    Kind,
+    AlarmKind,
     disagreement_alarm,
     doubles_alarm,
     unreachable_alarm,
@@ -26,8 +26,8 @@ from millrace.repair.core.verify_spec import (
     ContinuityResult,
     ContinuitySpec,
     Facts,
+    PartitionVerdict,
     PartState,
-    Verdict,
     judge,
     part_alarms,
     to_ask,
@@ -109,7 +109,9 @@ def _ask_brokers(
         return ranges_of(words_of({"broker": kept}), {"broker": "broker"})["broker"]
 
 
-def _judge(facts: Mapping[Part, Facts], at_broker: Mapping[Part, Ranges]) -> dict[Part, Verdict]:
+def _judge(
+    facts: Mapping[Part, Facts], at_broker: Mapping[Part, Ranges]
+) -> dict[Part, PartitionVerdict]:
     empty = {part: without(to_ask(one), at_broker.get(part, ())) for part, one in facts.items()}
     marked = topics_with_empty_offsets(empty)
     return {
@@ -122,7 +124,7 @@ def _judge(facts: Mapping[Part, Facts], at_broker: Mapping[Part, Ranges]) -> dic
     }
 
 
-def _state(part: Part, facts: Facts, verdict: Verdict) -> PartState:
+def _state(part: Part, facts: Facts, verdict: PartitionVerdict) -> PartState:
     return PartState(
         **part._asdict(),
         rows=count(facts.present),
@@ -149,7 +151,7 @@ def _by_name(part: Part) -> tuple[str, str, int, str]:
 def _hole_alarms(
     task: ContinuitySpec,
     facts: Mapping[Part, Facts],
-    verdicts: Mapping[Part, Verdict],
+    verdicts: Mapping[Part, PartitionVerdict],
     names: Mapping[Part, Part],
 ) -> Iterator[Alarm]:
     for part in sorted(facts):
@@ -162,7 +164,7 @@ def _table_alarms(
     found: Found,
     names: Mapping[Part, Part],
 ) -> Iterator[Alarm]:
-    for kind in (Kind.UNREFINED, Kind.IN_BOTH, Kind.ORPHANED):
+    for kind in (AlarmKind.UNREFINED, AlarmKind.IN_BOTH, AlarmKind.ORPHANED):
         for part, ranges in sorted(found.get(kind.replace("-", "_"), {}).items()):
             yield disagreement_alarm(task.pipeline, kind, names.get(part, part), ranges)
     for layer, rows in tables.items():

@@ -20,7 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from millrace.base.errors import MillraceError
 from millrace.lake.core.silver import COORDINATES
-from spark_jobs.engine.append import Batch, append_once
+from spark_jobs.engine.append import WrittenBatch, append_once
 from spark_jobs.engine.java import java_rows, java_session, jvm
 
 log = logging.getLogger(__name__)
@@ -66,7 +66,7 @@ def add(rows: DataFrame, table: str, number: int, check: Callable[[], None] = la
     """Append rows that the table has not; returns how many. `check`: as of `append_once`."""
     in_order = rows.sortWithinPartitions(*COORDINATES)
     writer = str(_java(rows.sparkSession).WRITER)
-    added = append_once(in_order, table, Batch(writer, number), check)
+    added = append_once(in_order, table, WrittenBatch(writer, number), check)
     if added is None:
         raise OvertakenError(f"{table}: another repair has number {number}")
     return added

@@ -12,9 +12,9 @@ from pyspark.sql import functions as f
 from millrace.base.errors import MillraceError
 from millrace.ingest.core.ends import Ends
 from millrace.ingest.core.ingest_spec import SiteInput
-from millrace.ingest.core.lag import Bounds, Partition
+from millrace.ingest.core.lag import HeldOffsets, Partition
 from millrace.kafka.core.coordinates import Part
-from millrace.repair.core.replay_spec import PartPlan, ReplaySpec, Window, plan_part
+from millrace.repair.core.replay_spec import OffsetWindow, PartPlan, ReplaySpec, plan_part
 from spark_jobs.engine.reading import read_table
 from spark_jobs.kafka.broker_view import Broker
 from spark_jobs.kafka.topic_ids import TopicIds
@@ -36,14 +36,14 @@ def _from_brokers(task: ReplaySpec, bronze: DataFrame) -> Iterator[tuple[Part, P
 
 def _ask_broker(
     task: ReplaySpec, site: SiteInput, ends: Ends, bronze: DataFrame
-) -> dict[Part, tuple[Bounds, Window]]:
+) -> dict[Part, tuple[HeldOffsets, OffsetWindow]]:
     broker = Broker(site, group=f"millrace-{task.pipeline}-replay", timeout_s=15.0)
     try:
         ids = TopicIds(site, timeout_s=15.0)()
         bounds = {p: one for p, one in broker.bounds().items() if p[0] in ids}
         held = {_part(site, p, ends, ids): one for p, one in bounds.items()}
         held = {
-            part: Bounds(max(one.low, ends.begins(part) or 0), one.high)
+            part: HeldOffsets(max(one.low, ends.begins(part) or 0), one.high)
             for part, one in held.items()
         }
         named = _only_named(task, held)
@@ -54,7 +54,7 @@ def _ask_broker(
         broker.close()
 
 
-def _only_named(task: ReplaySpec, held: Mapping[Part, Bounds]) -> dict[Part, Bounds]:
+def _only_named(task: ReplaySpec, held: Mapping[Part, HeldOffsets]) -> dict[Part, HeldOffsets]:
     """Without partitions that were not asked for; all that were have to be there."""
     for number in task.partitions or ():
         if not any(part.partition == number for part in held):
@@ -65,8 +65,8 @@ def _only_named(task: ReplaySpec, held: Mapping[Part, Bounds]) -> dict[Part, Bou
 
 
 def _windows(
-    task: ReplaySpec, broker: Broker, held: Mapping[Part, Bounds], bronze: DataFrame
-) -> dict[Part, Window]:
+    task: ReplaySpec, broker: Broker, held: Mapping[Part, HeldOffsets], bronze: DataFrame
+) -> dict[Part, OffsetWindow]:
     asked = task.asked
     if not asked.since and not asked.until:
         return dict.fromkeys(held, _by_offsets(task))
@@ -75,16 +75,16 @@ def _windows(
     forgotten = [p for p, begin in begins.items() if 0 < held[p].low == begin]
     known = _ends_before(bronze, asked.since) if asked.since and forgotten else {}
     begins |= {part: min(known.get(part, 0), held[part].low) for part in forgotten}
-    return {part: Window(begins.get(part), ends.get(part)) for part in held}
+    return {part: OffsetWindow(begins.get(part), ends.get(part)) for part in held}
 
 
-def _by_offsets(task: ReplaySpec) -> Window:
+def _by_offsets(task: ReplaySpec) -> OffsetWindow:
     last = task.asked.last
-    return Window(task.asked.first, None if last is None else last + 1)
+    return OffsetWindow(task.asked.first, None if last is None else last + 1)
 
 
 def _offsets_at(
-    broker: Broker, held: Mapping[Part, Bounds], at: datetime | None
+    broker: Broker, held: Mapping[Part, HeldOffsets], at: datetime | None
 ) -> dict[Part, int]:
     if at is None:
         return {}
@@ -104,11 +104,11 @@ def _from_bronze(task: ReplaySpec, bronze: DataFrame) -> Iterator[tuple[Part, Pa
     for part, (window, end) in _stored_windows(task, bronze).items():
         owned = ends[part.site].owned_from(part)
         if owned is None and window.end is None:
-            window = Window(window.begin, end)
+            window = OffsetWindow(window.begin, end)
         yield part, plan_part(window, owned, held=None)
 
 
-def _stored_windows(task: ReplaySpec, bronze: DataFrame) -> dict[Part, tuple[Window, int]]:
+def _stored_windows(task: ReplaySpec, bronze: DataFrame) -> dict[Part, tuple[OffsetWindow, int]]:
     """Each with the end of all that bronze has of it."""
     rows = bronze.where(f.col("site").isin([site.site for site in task.inputs]))
     rows = rows.where(f.col("topic").isin(list(task.inputs[0].topics)))
@@ -125,7 +125,7 @@ def _stored_windows(task: ReplaySpec, bronze: DataFrame) -> dict[Part, tuple[Win
     by_offsets = _by_offsets(task)
     return {
         Part(row.site, row.topic, row.partition, row.topic_id): (
-            Window(
+            OffsetWindow(
                 row.first if by_offsets.begin is None else by_offsets.begin,
                 row.last + 1 if task.asked.until else by_offsets.end,
             ),

@@ -12,14 +12,14 @@ from millrace.base.errors import MillraceError
 from millrace.base.ranges import Ranges, range_between
 from millrace.ingest.core.ends import Ends
 from millrace.ingest.core.ingest_spec import SiteInput
-from millrace.ingest.core.lag import Bounds, Partition, overtaken, waiting
+from millrace.ingest.core.lag import HeldOffsets, Partition, overtaken, waiting
 from millrace.kafka.core.coordinates import Part
 from millrace.repair.core.verify_spec import ContinuitySpec, Facts
 from spark_jobs.kafka.broker_view import Broker
 from spark_jobs.kafka.topic_ids import TopicIds
 from spark_jobs.repair.stream_ends import committed_ends
 
-_NOTHING = Bounds(0, 0)
+_NOTHING = HeldOffsets(0, 0)
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,9 @@ class SiteView:
     ends: Ends
     # By topic: the incarnation that the broker has.
     ids: Mapping[str, str] = field(default_factory=dict)
-    held: Mapping[Partition, Bounds] = field(default_factory=dict)
+    held: Mapping[Partition, HeldOffsets] = field(default_factory=dict)
     # What the broker deleted before it was read.
-    overtaken: Mapping[Partition, Bounds] = field(default_factory=dict)
+    overtaken: Mapping[Partition, HeldOffsets] = field(default_factory=dict)
     # The time of the oldest record that the stream has not read yet.
     oldest_waiting: datetime | None = None
     # Why the broker could not be asked.
@@ -41,10 +41,10 @@ class SiteView:
         at_broker = {Part(self.site, *one, self.ids[one[0]]) for one in self.held}
         return at_broker | self.ends.parts(self.site).keys()
 
-    def _held_of(self, part: Part) -> Bounds:
+    def _held_of(self, part: Part) -> HeldOffsets:
         """Where an older state goes on, what came before is of the incarnation before it."""
         held = self.held.get((part.topic, part.partition), _NOTHING)
-        return Bounds(max(held.low, self.ends.begins(part) or 0), held.high)
+        return HeldOffsets(max(held.low, self.ends.begins(part) or 0), held.high)
 
     def is_now(self, part: Part) -> bool:
         """Of the topic that is there now, as far as anybody knows."""
@@ -102,11 +102,11 @@ def _position(ends: Ends, ids: Mapping[str, str], part: Partition) -> int:
 
 
 def _from_first_day(
-    task: ContinuitySpec, broker: Broker, held: Mapping[Partition, Bounds]
-) -> Mapping[Partition, Bounds]:
+    task: ContinuitySpec, broker: Broker, held: Mapping[Partition, HeldOffsets]
+) -> Mapping[Partition, HeldOffsets]:
     """Records of days that are not looked at begin nothing."""
     if task.bronze_from is None:
         return held
     midnight = datetime.combine(task.bronze_from, time(), UTC)
     begins = broker.offsets_at(midnight, list(held))
-    return {part: Bounds(max(b.low, begins[part]), b.high) for part, b in held.items()}
+    return {part: HeldOffsets(max(b.low, begins[part]), b.high) for part, b in held.items()}

@@ -7,15 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from millrace.cloud.core.infrastructure import Action, InfrastructureError, Wish
+from millrace.cloud.core.infrastructure import (
+    EnvironmentRequest,
+    InfrastructureError,
+    TerraformAction,
+)
 from millrace.cloud.io.environment_run import Agreement, Infrastructure
 from millrace.cloud.io.terraform_run import TerraformRun
 from millrace.platform.core.platform import Platform
 from tests.support import wait_until
 from tests.terraform.support.tool import Terraform
 
-APPLY = Wish(environment="dev", action=Action.APPLY)
-DESTROY = Wish(environment="dev", action=Action.DESTROY, typed="dev")
+APPLY = EnvironmentRequest(environment="dev", action=TerraformAction.APPLY)
+DESTROY = EnvironmentRequest(environment="dev", action=TerraformAction.DESTROY, typed="dev")
 # `slow` waits for a file, so that whoever tests decides how long.
 FILES = """\
 resource "terraform_data" "first" {
@@ -44,7 +48,7 @@ class Environment:
         self.folder.mkdir(parents=True)
         (self.folder / "main.tf").write_text(FILES)
 
-    def plan(self, run: str, wish: Wish = APPLY) -> Agreement:
+    def plan(self, run: str, wish: EnvironmentRequest = APPLY) -> Agreement:
         infrastructure = Infrastructure(self.layout, "dev", run)
         ended(infrastructure.begin_plan(wish))
         return infrastructure.end_plan()

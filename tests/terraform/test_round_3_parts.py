@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from millrace.cloud.core.cloud_check import Asked, find_gaps
+from millrace.cloud.core.cloud_check import WantedEnvironment, find_gaps
 from millrace.cloud.io.release import name_release
 from millrace.cloud.io.terraform_outputs import read_outputs
 from millrace.ingest.core.ingest_beat import IngestBeat
@@ -89,7 +89,7 @@ def test_all_that_pipelines_need_is_there_but_the_image(
 ) -> None:
     file, layout = tmp_path / "told.json", Platform(cloud.copy)
     file.write_text(dev("output", "-json"))
-    asked = Asked(
+    asked = WantedEnvironment(
         environment="dev",
         release=name_release(layout),
         pipelines=tuple(load_pipelines(layout, run_here=False)),

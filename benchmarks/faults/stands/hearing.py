@@ -6,7 +6,7 @@ import threading
 from collections import Counter
 from datetime import UTC, datetime
 
-from millrace.incidents.core.event import Event, Kind
+from millrace.incidents.core.event import Event, EventKind
 from millrace.incidents.core.event_sources import of_halts, of_made_anew, of_silences, silences
 from millrace.ingest.core.ingest_beat import IngestBeat
 from millrace.jobs.core.journal import Journal
@@ -39,7 +39,7 @@ class Hearing(threading.Thread):
         self._ending.set()
         self.join(30)
 
-    def told(self) -> Counter[Kind]:
+    def told(self) -> Counter[EventKind]:
         """How often the operator heard of each kind."""
         return Counter(event.kind for event in self.events)
 

@@ -20,7 +20,7 @@ from benchmarks.faults.stands.hearing import Hearing
 from benchmarks.faults.stands.load import Load
 from benchmarks.faults.stands.tally import Numbered
 from millrace.gateway.client.io.device import Address, device_tls
-from millrace.incidents.core.event import Kind
+from millrace.incidents.core.event import EventKind
 from millrace.ingest.core.ingest_plan import plan_ingest
 from millrace.lake.core.columns import Column
 from millrace.lake.core.refine import RefineSpec
@@ -105,7 +105,7 @@ class JobStand:
         self.keep_job()
         beat = self.driver.beat()
         read = sum(part.position for site in beat.sites for part in site.partitions) if beat else 0
-        return self.hearing.told()[Kind.TOPIC_ANEW] >= self.made_anew and read > 0
+        return self.hearing.told()[EventKind.TOPIC_ANEW] >= self.made_anew and read > 0
 
     def make_topic_anew(self) -> None:
         admin = AdminClient(dict(self.site.admin))

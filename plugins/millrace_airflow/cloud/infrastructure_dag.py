@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from airflow.sdk import DAG, Param
 
-from millrace.cloud.core.infrastructure import Action
+from millrace.cloud.core.infrastructure import TerraformAction
 from millrace.cloud.io.environment_run import known_environments
 from millrace.deployments import text as docs
 from millrace.platform.core.platform import Platform
@@ -45,9 +45,9 @@ def _form(known: list[str]) -> dict[str, Param]:
             description="Which folder of terraform/environments.",
         ),
         "action": Param(
-            Action.APPLY.value,
+            TerraformAction.APPLY.value,
             type="string",
-            enum=[action.value for action in Action],
+            enum=[action.value for action in TerraformAction],
             title="Action",
             description="apply: makes the cloud as the files say. destroy: takes away all that the"
             " environment has. Either is planned first, and waits for your yes to that plan.",

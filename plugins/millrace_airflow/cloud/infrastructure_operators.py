@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 from airflow.sdk import BaseOperator, Context
 
-from millrace.cloud.core.infrastructure import Action, Wish
+from millrace.cloud.core.infrastructure import EnvironmentRequest, TerraformAction
 from millrace.cloud.io.environment_run import APPLY, PLAN, Infrastructure
 from millrace.cloud.io.terraform_run import TerraformRun
 from millrace.platform.io.environment import platform_here
@@ -98,10 +98,10 @@ class ApplyInfrastructureOperator(TerraformOperator):
             infrastructure.end_apply()
 
 
-def wish_of(form: Any) -> Wish:
-    return Wish(
+def wish_of(form: Any) -> EnvironmentRequest:
+    return EnvironmentRequest(
         environment=form["environment"] or "",
-        action=Action(form["action"]),
+        action=TerraformAction(form["action"]),
         typed=form["typed"] or "",
         dry_run=form["dry_run"],
     )

@@ -23,7 +23,7 @@ from millrace.fleet.core.job_card import JobCard, JobPage
 from millrace.fleet.core.pipeline_card import Card, Page
 from millrace.fleet.core.platform_status import RelayStatus
 from millrace.fleet.core.site_card import SitePage
-from millrace.fleet.io.status_view import Sight
+from millrace.fleet.io.status_view import StatusView
 from millrace.jobs.core.deployment import Deployment
 from millrace.jobs.io.installed_kinds import load_kind
 from millrace.lake.core.quarantine import Refused
@@ -59,8 +59,8 @@ class Detail(Frozen):
 
 
 @cache
-def _sight() -> Sight:
-    return Sight(platform_here())
+def _sight() -> StatusView:
+    return StatusView(platform_here())
 
 
 def visible(user: GetUserDep) -> dict[str, PipelineSpec]:

@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from millrace.deployments.io.watch import Event, Watch
+from millrace.deployments.io.watch import Event, JobWatch
 from millrace.platform.io.environment import platform_here
 from millrace_airflow.base.serialized import serialized
 from millrace_airflow.base.stopping_trigger import StoppingTrigger
@@ -44,9 +44,9 @@ class JobTrigger(StoppingTrigger):
         self._watch.stop()
 
     @cached_property
-    def _watch(self) -> Watch:
+    def _watch(self) -> JobWatch:
         ends_at = datetime.fromisoformat(self.ends_at)
-        return Watch(self.kind, self.job, self.digest, ends_at, platform_here())
+        return JobWatch(self.kind, self.job, self.digest, ends_at, platform_here())
 
 
 class BudgetTrigger(JobTrigger):

@@ -7,7 +7,7 @@ from typing import Any
 from airflow.sdk import Context
 
 from millrace.base.instants import parse_instant
-from millrace.repair.core.replay_spec import Asked, ReplayResult, ReplaySpec
+from millrace.repair.core.replay_spec import ReplayRequest, ReplayResult, ReplaySpec
 from millrace.repair.text.replay_lines import result_lines
 from millrace_airflow.base.approval import ApprovePlanOperator
 from millrace_airflow.base.host import AirflowSkipException
@@ -44,9 +44,9 @@ class ReplayOperator(TaskOperator):
         return plan.model_copy(update={"dry_run": self.dry_run})
 
 
-def asked_of(form: Any) -> Asked:
+def asked_of(form: Any) -> ReplayRequest:
     since, until = form["since"], form["until"]
-    return Asked(
+    return ReplayRequest(
         first=form["first_offset"],
         last=form["last_offset"],
         since=parse_instant("since", since) if since else None,

@@ -7,7 +7,7 @@ from airflow.sdk import DAG, Param
 from millrace.base.errors import MillraceError
 from millrace.deployments import text as docs
 from millrace.platform.core.platform import Platform
-from millrace.site_changes.core.site_request import Action
+from millrace.site_changes.core.site_request import SiteAction
 from millrace.site_changes.io.present import read_present
 from millrace.sites.core.user_names import SITE_USERS
 from millrace_airflow.site_changes.site_operators import (
@@ -50,8 +50,8 @@ def _known_sites(layout: Platform) -> list[str]:
 def _form(known: list[str]) -> dict[str, Param]:
     return {
         "action": Param(
-            Action.CHANGE.value,
-            enum=[action.value for action in Action],
+            SiteAction.CHANGE.value,
+            enum=[action.value for action in SiteAction],
             title="Action",
             description="add: users, topics and rights on its cluster, then its file. change: its"
             " file. rotate: new passwords. retire: file, users and rights go; topics and data stay."

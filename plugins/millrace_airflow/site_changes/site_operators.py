@@ -8,7 +8,7 @@ from airflow.sdk import BaseOperator, Context
 
 from millrace.platform.core.platform import Platform
 from millrace.platform.io.environment import platform_here
-from millrace.site_changes.core.site_request import Action, SiteWishError, Wish
+from millrace.site_changes.core.site_request import SiteAction, SiteRequest, SiteWishError
 from millrace_airflow.base.approval import ApprovePlanOperator
 from millrace_airflow.base.host import AirflowFailException
 from millrace_airflow.base.plain_errors import said_plainly
@@ -68,9 +68,9 @@ class ChangeSiteOperator(SiteOperator):
         return {"bundle": str(bundle) if bundle else None}
 
 
-def wish_of(form: Any) -> Wish:
-    action = Action(form["action"])
-    return Wish(
+def wish_of(form: Any) -> SiteRequest:
+    action = SiteAction(form["action"])
+    return SiteRequest(
         action=action,
         site=_site_of(action, form),
         bootstrap=form["bootstrap"] or None,
@@ -84,8 +84,8 @@ def wish_of(form: Any) -> Wish:
     )
 
 
-def _site_of(action: Action, form: Any) -> str:
-    mine, other = ("new_site", "site") if action is Action.ADD else ("site", "new_site")
+def _site_of(action: SiteAction, form: Any) -> str:
+    mine, other = ("new_site", "site") if action is SiteAction.ADD else ("site", "new_site")
     if form[other]:
         raise SiteWishError(f"the action is {action}: fill in {mine}, and leave {other} empty")
     if not form[mine]:

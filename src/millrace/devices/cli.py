@@ -10,8 +10,12 @@ import typer
 
 from millrace.base.errors import MillraceError
 from millrace.base.output import Json, print_json, print_line
-from millrace.devices.core.registration import Kind, Wanted, needs, select
-from millrace.devices.core.registration_change import Change, plan_registration, plan_retirement
+from millrace.devices.core.registration import EntryFilter, RegisteredKind, needs, select
+from millrace.devices.core.registration_change import (
+    RegistrationChange,
+    plan_registration,
+    plan_retirement,
+)
 from millrace.devices.text import entry_json, show_entries, show_entry
 from millrace.kafka.core.kafka_client import librdkafka_settings
 from millrace.pipelines.io.loader import load_sites
@@ -33,7 +37,7 @@ Site = Annotated[
         metavar="SITE", help="Whose, as in dags/sites/<name>.yaml; needed where there are several."
     ),
 ]
-KindOf = Annotated[Kind, typer.Argument(help="What it is.")]
+KindOf = Annotated[RegisteredKind, typer.Argument(help="What it is.")]
 Id = Annotated[str, typer.Argument(metavar="ID", help="Its id, such as press-7.")]
 Description = Annotated[str | None, typer.Option(help="More words about it, for people.")]
 Again = Annotated[bool, typer.Option("--again", help="Bring it back if it is retired.")]
@@ -63,7 +67,7 @@ def device(
     Example: millrace register device press-7 --name 'Press 7' --location 'Hall 2' --site plant-a
     """
     given = {"name": name, "location": location, "description": description}
-    _register(Kind.DEVICE, object_id, given, site, again=again, as_json=as_json)
+    _register(RegisteredKind.DEVICE, object_id, given, site, again=again, as_json=as_json)
 
 
 @app.command()
@@ -103,7 +107,7 @@ def sensor(
         "sensor_type_id": sensor_type,
         "description": description,
     }
-    _register(Kind.SENSOR, object_id, given, site, again=again, as_json=as_json)
+    _register(RegisteredKind.SENSOR, object_id, given, site, again=again, as_json=as_json)
 
 
 @app.command("sensor-type")
@@ -131,12 +135,14 @@ def sensor_type(
     Example: millrace register sensor-type humidity --name Humidity --unit % --site plant-a
     """
     given = {"name": name, "unit": unit, "description": description}
-    _register(Kind.SENSOR_TYPE, object_id, given, site, again=again, as_json=as_json)
+    _register(RegisteredKind.SENSOR_TYPE, object_id, given, site, again=again, as_json=as_json)
 
 
 @app.command("list")
 def list_things(
-    kind: Annotated[Kind | None, typer.Argument(help="Only these; without it, all three.")] = None,
+    kind: Annotated[
+        RegisteredKind | None, typer.Argument(help="Only these; without it, all three.")
+    ] = None,
     *,
     device: Annotated[
         str | None, typer.Option(metavar="ID", help="Only sensors of this device.")
@@ -153,7 +159,7 @@ def list_things(
     Example: millrace register list sensor --device press-7 --site plant-a
     """
     known = _registrar(site).read()
-    wanted = Wanted(kind=kind, device=device, sensor_type=sensor_type, retired=retired)
+    wanted = EntryFilter(kind=kind, device=device, sensor_type=sensor_type, retired=retired)
     entries = select(known, wanted)
     if as_json:
         print_json([entry_json(entry) for entry in entries])
@@ -191,7 +197,7 @@ def retire(kind: KindOf, object_id: Id, *, site: Site = None, as_json: Json = Fa
 
 
 def _register(
-    kind: Kind,
+    kind: RegisteredKind,
     object_id: str,
     options: Mapping[str, str | None],
     site: str | None,
@@ -208,7 +214,7 @@ def _register(
 
 
 def _carry_out(site: str | None, decide: Decide, *, as_json: bool) -> None:
-    change: Change = _registrar(site).carry_out(decide)
+    change: RegistrationChange = _registrar(site).carry_out(decide)
     if as_json:
         print_json({**entry_json(change.entry), "outcome": change.outcome})
     else:

@@ -8,7 +8,14 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from millrace.devices.core.registration import Device, Entry, Kind, Registered, Sensor, SensorType
+from millrace.devices.core.registration import (
+    Device,
+    Entry,
+    Registered,
+    RegisteredKind,
+    Sensor,
+    SensorType,
+)
 
 Cells = Callable[[Registered, Entry], tuple[str, ...]]
 
@@ -61,13 +68,13 @@ def _sensor(known: Registered, entry: Entry) -> tuple[str, ...]:
     sensor = entry.thing
     if not isinstance(sensor, Sensor):
         raise TypeError(entry)
-    measured = known.get(Kind.SENSOR_TYPE, sensor.sensor_type_id)
+    measured = known.get(RegisteredKind.SENSOR_TYPE, sensor.sensor_type_id)
     unit = measured.unit if isinstance(measured, SensorType) else ""
     return sensor.device_id, sensor.sensor_type_id, unit
 
 
-_COLUMNS: dict[Kind, tuple[tuple[str, ...], Cells]] = {
-    Kind.DEVICE: (("location", "sensors"), _and_sensor_count),
-    Kind.SENSOR: (("device", "sensor type", "unit"), _sensor),
-    Kind.SENSOR_TYPE: (("unit", "sensors"), _and_sensor_count),
+_COLUMNS: dict[RegisteredKind, tuple[tuple[str, ...], Cells]] = {
+    RegisteredKind.DEVICE: (("location", "sensors"), _and_sensor_count),
+    RegisteredKind.SENSOR: (("device", "sensor type", "unit"), _sensor),
+    RegisteredKind.SENSOR_TYPE: (("unit", "sensors"), _and_sensor_count),
 }

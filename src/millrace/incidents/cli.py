@@ -9,7 +9,7 @@ import typer
 
 from millrace.base.errors import MillraceError
 from millrace.base.output import print_line
-from millrace.incidents.core.event import Kind, make_event
+from millrace.incidents.core.event import EventKind, make_event
 from millrace.incidents.io.outbox import tell
 from millrace.platform.io.environment import platform_here
 from millrace.tasks.io.task_pipelines import find_pipeline
@@ -31,6 +31,6 @@ def incident(
         raise MillraceError(
             f"no site carries platform events; write events_site into {layout.local_settings}"
         )
-    event = make_event(Kind.TRIAL, pipeline.name, datetime.now(UTC), text)
+    event = make_event(EventKind.TRIAL, pipeline.name, datetime.now(UTC), text)
     tell(layout, [event])
     print_line(f"{event.id}: on its way; see the DAG incident")

@@ -18,7 +18,7 @@ from millrace.platform.io.environment import platform_here
 from millrace.tasks.io.task_pipelines import find_pipeline
 
 
-class Layer(StrEnum):
+class LayerChoice(StrEnum):
     BRONZE = "bronze"
     SILVER = "silver"
     QUARANTINE = "quarantine"
@@ -33,7 +33,7 @@ def maintain(
     yes: Annotated[
         bool, typer.Option("--yes", help="Also drop the days that a plan holds back.")
     ] = False,
-    layer: Annotated[Layer | None, typer.Option(help="This table alone.")] = None,
+    layer: Annotated[LayerChoice | None, typer.Option(help="This table alone.")] = None,
     as_json: Json = False,
 ) -> None:
     """Compact small files, drop days that are older than `keep`, and clean up, beside the job.

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from millrace.maintenance.core.maintenance_plan import (
     Action,
-    Checkpoint,
+    CheckpointAction,
     Compact,
     Days,
     Expire,
@@ -14,7 +14,7 @@ from millrace.maintenance.core.maintenance_plan import (
     Vacuum,
 )
 from millrace.maintenance.core.maintenance_settings import MB
-from millrace.maintenance.core.maintenance_task import Done, MaintainResult
+from millrace.maintenance.core.maintenance_task import DoneAction, MaintainResult
 
 Row = tuple[str, ...]
 
@@ -60,7 +60,7 @@ def _planned(action: Action) -> Row:
             return action.kind, *_days(action)
         case Vacuum():
             return action.kind, "unneeded files", f"{action.files} -> 0", "-"
-        case Checkpoint():
+        case CheckpointAction():
             return action.kind, f"{action.commits} commits", "-", "-"
 
 
@@ -68,7 +68,7 @@ def _days(days: Days) -> tuple[str, str, str]:
     return days.span, f"{days.files} -> 0", _mb(days.size_bytes)
 
 
-def _done(done: Done) -> Row:
+def _done(done: DoneAction) -> Row:
     gain = done.gain
     kind, what, _, _ = _planned(done.action)
     files = f"{gain.files_before} -> {gain.files_after}"

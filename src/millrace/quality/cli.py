@@ -14,7 +14,7 @@ from millrace.base.output import Json, print_json, show_progress
 from millrace.lake.core.refine import Severity
 from millrace.platform.io.environment import platform_here
 from millrace.quality.core.quality_task import QualityResult
-from millrace.quality.core.verdict import SEVERITIES, Outcome
+from millrace.quality.core.verdict import SEVERITIES, ExpectationOutcome
 from millrace.quality.io.quality_run import check_rows
 from millrace.tasks.io.task_pipelines import find_pipeline
 
@@ -76,7 +76,7 @@ def show(result: QualityResult, console: Console) -> None:
     console.print(f"{verdict}; page: {result.page}", soft_wrap=True, markup=False)
 
 
-def _cells(one: Outcome) -> tuple[Text, ...]:
+def _cells(one: ExpectationOutcome) -> tuple[Text, ...]:
     """What came from messages is text and never rich's markup."""
     state = Text("passed", "green") if one.passed else Text("failed", "red")
     against = "" if one.unexpected is None else f"{one.unexpected} of {one.rows}"

@@ -12,7 +12,7 @@ from millrace.platform.io.environment import platform_here
 from millrace.relay.io.named_sites import find_site
 
 if TYPE_CHECKING:
-    from millrace.secrets.io.succession import Place
+    from millrace.secrets.io.succession import AuthorityPlace
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -26,10 +26,13 @@ Site = Annotated[
 @app.command("list")
 def list_authorities(*, as_json: Json = False) -> None:
     """Show all authorities: until when they are good, and which step of a change was done last."""
-    from millrace.secrets.io.succession import Place
+    from millrace.secrets.io.succession import AuthorityPlace
 
     layout = platform_here()
-    places = [Place(layout), *(Place(layout, site.name) for site in load_sites(layout))]
+    places = [
+        AuthorityPlace(layout),
+        *(AuthorityPlace(layout, site.name) for site in load_sites(layout)),
+    ]
     rows = [
         {
             "authority": f"devices of {one.site}" if one.site else "root",
@@ -81,18 +84,18 @@ def end(*, site: Site = None) -> None:
     _hand_over(place, "this was the last step")
 
 
-def _place(site: str | None) -> Place:
-    from millrace.secrets.io.succession import Place
+def _place(site: str | None) -> AuthorityPlace:
+    from millrace.secrets.io.succession import AuthorityPlace
 
     layout = platform_here()
-    return Place(layout, find_site(layout, site).name if site else None)
+    return AuthorityPlace(layout, find_site(layout, site).name if site else None)
 
 
 def _command(step: str, site: str | None) -> str:
     return f"millrace authority {step}" + (f" --site {site}" if site else "")
 
 
-def _hand_over(place: Place, then: str) -> None:
+def _hand_over(place: AuthorityPlace, then: str) -> None:
     """Gateways of this machine get it now; the rest is a person's work, and is printed."""
     from millrace.gateway.bundle.io.local_gateway import hand_over
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from millrace.provisioning.core.site_rights import Change
 from millrace.provisioning.core.site_users import UserChange
 from millrace.site_changes.core.site_change import SiteChange
-from millrace.site_changes.core.site_request import Action
+from millrace.site_changes.core.site_request import SiteAction
 from millrace.sites.core.spec import SiteSpec
 from millrace.sites.core.user_names import APP, GATEWAY, INGEST, REGISTRAR, RELAY, SIMULATOR
 
@@ -32,11 +32,11 @@ def plan_lines(change: SiteChange, at_cluster: Sequence[Change | UserChange]) ->
 def _file_lines(change: SiteChange) -> Iterator[str]:
     site, before = change.site, change.before
     file = f"dags/sites/{site.name}.yaml"
-    if change.action is Action.ADD:
+    if change.action is SiteAction.ADD:
         yield f"{file}: written, bootstrap {site.bootstrap}"
-    elif change.action is Action.RETIRE and before:
+    elif change.action is SiteAction.RETIRE and before:
         yield f"{file}: moved to dags/sites/retired/"
-    elif change.action is Action.CHANGE and before:
+    elif change.action is SiteAction.CHANGE and before:
         yield from (f"{file}: {line}" for line in _differences(before, site))
 
 
@@ -57,16 +57,16 @@ def _shown(value: object) -> str:
 
 def _consequences(change: SiteChange) -> Iterator[str]:
     match change.action:
-        case Action.ADD:
+        case SiteAction.ADD:
             yield from _after_adding(change)
-        case Action.CHANGE:
+        case SiteAction.CHANGE:
             yield from _after_changing(change)
-        case Action.RETIRE:
+        case SiteAction.RETIRE:
             yield from _after_retiring(change)
-        case Action.ROTATE:
+        case SiteAction.ROTATE:
             for user in change.users:
                 yield f"user {user}: " + _AFTER_ROTATION[user].format(site=change.site.name)
-    if change.action is not Action.RETIRE:
+    if change.action is not SiteAction.RETIRE:
         yield f"a bundle for its gateway: CA, settings, and the password of user {GATEWAY}"
 
 

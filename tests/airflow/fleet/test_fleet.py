@@ -15,7 +15,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from millrace.fleet.io.incident_scene import look
-from millrace.incidents.core.event import Kind, make_event
+from millrace.incidents.core.event import EventKind, make_event
 from millrace.incidents.core.incident import gather
 from millrace.incidents.io.incident_folders import Incidents
 from millrace.ingest.core.ingest_beat import IngestBeat, SiteBeat
@@ -290,7 +290,7 @@ def test_incidents_of_a_job_of_another_kind_lead_to_its_page(
 
 def write_incident(layout: Platform, name: str, hour: int = 0) -> None:
     at = datetime(2026, 1, 1, hour, tzinfo=UTC)
-    event = make_event(Kind.GAP_FOUND, name, at, "5 are missing", site="plant-a")
+    event = make_event(EventKind.GAP_FOUND, name, at, "5 are missing", site="plant-a")
     (incident,) = gather((), [event], run="its-run")
     store = Incidents(layout.incidents)
     store.write(incident)

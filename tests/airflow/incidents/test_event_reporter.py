@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 import pytest
 
 from millrace.deployments.io.keeper import Keeper, utc_now
-from millrace.deployments.io.watch import Watch
-from millrace.incidents.core.event import Event, Kind, read_event
+from millrace.deployments.io.watch import JobWatch
+from millrace.incidents.core.event import Event, EventKind, read_event
 from millrace.incidents.io.outbox import Outbox
 from millrace.ingest.core.ingest_beat import IngestBeat, SiteBeat
 from millrace.ingest.io.deployment import read_deployment
@@ -51,12 +51,12 @@ class Clock:
         self.now += timedelta(**span)
 
 
-def watch(layout: Platform, clock: Clock) -> Watch:
+def watch(layout: Platform, clock: Clock) -> JobWatch:
     deployment = read_deployment(layout, "temperature")
     remember(layout, deployment)
     ends_at = clock.now + timedelta(hours=12)
     settled = Settings.from_env({"MILLRACE_HOME": str(layout.home)}).layout
-    return Watch("ingest", "temperature", deployment.digest, ends_at, settled, clock)
+    return JobWatch("ingest", "temperature", deployment.digest, ends_at, settled, clock)
 
 
 def told(layout: Platform) -> list[Event]:
@@ -65,7 +65,7 @@ def told(layout: Platform) -> list[Event]:
     return [event for event in events if event]
 
 
-def kinds(layout: Platform) -> list[Kind]:
+def kinds(layout: Platform) -> list[EventKind]:
     return [event.kind for event in told(layout)]
 
 
@@ -76,10 +76,10 @@ def test_a_job_of_another_kind_that_is_given_up_is_told_by_its_id(
     InMemoryRunner.die("c", exit_code=1)
     settled = Settings.from_env({"MILLRACE_HOME": str(layout.home)}).layout
     ends_at = utc_now() + timedelta(hours=12)
-    ended = Watch("counting", "c", counter.digest, ends_at, settled).look()
+    ended = JobWatch("counting", "c", counter.digest, ends_at, settled).look()
     assert ended is not None
     assert ended["reason"].startswith("counter c: exit 1; restarts_per_hour is 0")
-    assert [(event.kind, event.pipeline) for event in told(layout)] == [(Kind.GIVEN_UP, "c")]
+    assert [(event.kind, event.pipeline) for event in told(layout)] == [(EventKind.GIVEN_UP, "c")]
     note = Mailbox(layout.job("c")).read_journal().latest
     assert note is not None
     assert note.condition == Condition.GIVEN_UP
@@ -93,7 +93,7 @@ def test_a_crash_loop_is_told_once_however_often_it_is_looked_at(layout: Platfor
         InMemoryRunner.die("temperature", exit_code=1)
         for _ in range(5):
             eyes.look()
-    assert kinds(layout) == [Kind.CRASH_LOOPING]
+    assert kinds(layout) == [EventKind.CRASH_LOOPING]
 
 
 def test_a_job_that_is_given_up_is_told_once_by_whoever_waits_for_it(layout: Platform) -> None:
@@ -104,7 +104,7 @@ def test_a_job_that_is_given_up_is_told_once_by_whoever_waits_for_it(layout: Pla
     assert ended["status"] == "failed"
     for _ in range(3):
         assert watch(layout, clock).may_start() is None
-    assert kinds(layout) == [Kind.GIVEN_UP]
+    assert kinds(layout) == [EventKind.GIVEN_UP]
     assert "restarts_per_hour" in told(layout)[0].text
     assert "OutOfMemoryError" not in told(layout)[0].text, "the log is for the page"
 
@@ -133,11 +133,11 @@ def beat(at: datetime, *, reachable: bool = True, halted: str = "") -> IngestBea
 
 @pytest.mark.parametrize(
     ("reachable", "events"),
-    [(False, [Kind.SITE_SILENT]), (True, [])],
+    [(False, [EventKind.SITE_SILENT]), (True, [])],
     ids=["its broker is away", "it has nothing to say"],
 )
 def test_a_site_is_told_once_when_its_broker_stays_away(
-    layout: Platform, reachable: bool, events: list[Kind]
+    layout: Platform, reachable: bool, events: list[EventKind]
 ) -> None:
     clock = Clock()
     eyes = watch(layout, clock)
@@ -157,14 +157,14 @@ def test_a_halted_site_is_told_once_until_it_went_on(layout: Platform) -> None:
         Mailbox(layout.job("temperature")).write_heartbeat(beat(clock.now, halted=halted))
         eyes.look()
         clock.later(seconds=10)
-    assert kinds(layout) == [Kind.SITE_HALTED, Kind.SITE_HALTED]
+    assert kinds(layout) == [EventKind.SITE_HALTED, EventKind.SITE_HALTED]
 
 
 def test_a_silent_site_is_told_where_the_pipeline_says_how_often_messages_come(
     layout: Platform,
 ) -> None:
     edit(layout, "restarts_per_hour: 2", "restarts_per_hour: 2, silent_after: 2 minutes")
-    test_a_site_is_told_once_when_its_broker_stays_away(layout, True, [Kind.SITE_SILENT])
+    test_a_site_is_told_once_when_its_broker_stays_away(layout, True, [EventKind.SITE_SILENT])
 
 
 def test_an_outbox_that_cannot_be_written_harms_no_look(

@@ -23,7 +23,7 @@ from airflow.sdk.exceptions import (
 )
 
 from millrace.base.ranges import Range
-from millrace.incidents.core.event import Event, Gap, Kind, make_event
+from millrace.incidents.core.event import Event, EventKind, Gap, make_event
 from millrace.incidents.io.incident_folders import Incidents
 from millrace.kafka.core.platform_topics import EVENTS
 from millrace.platform.core.platform import Platform
@@ -49,7 +49,7 @@ def events_site(layout: Platform) -> None:
     layout.local_settings.write_text("events_site: plant-a\n")
 
 
-def event(minute: int = 0, kind: Kind = Kind.GAP_FOUND, *gaps: Gap) -> Event:
+def event(minute: int = 0, kind: EventKind = EventKind.GAP_FOUND, *gaps: Gap) -> Event:
     at = NOW + timedelta(minutes=minute)
     return make_event(kind, "temperature", at, "5 records are missing", None, gaps)
 
@@ -132,7 +132,7 @@ def test_a_message_that_is_no_event_is_none() -> None:
 
 
 def test_several_events_of_one_run_are_one_incident_each_kind() -> None:
-    told = gathered(event(0), event(1), event(0, Kind.GIVEN_UP))
+    told = gathered(event(0), event(1), event(0, EventKind.GIVEN_UP))
     assert [len(one["news"]) for one in told] == [2, 1]
     assert [one["grew"] for one in told] == [False, False]
 
@@ -148,16 +148,16 @@ def test_a_doubled_delivery_does_nothing() -> None:
 
 
 def test_an_event_that_asked_for_no_run_is_taken_by_the_one_there_is() -> None:
-    told = gathered(event(0), overtaken=(event(0, Kind.QUALITY_FAILED),))
+    told = gathered(event(0), overtaken=(event(0, EventKind.QUALITY_FAILED),))
     assert [one["news"] for one in told] == [
         [event(0).id],
-        [event(0, Kind.QUALITY_FAILED).id],
+        [event(0, EventKind.QUALITY_FAILED).id],
     ]
 
 
 def test_what_another_run_is_about_to_show_is_left_to_it() -> None:
-    gathered(event(0, Kind.QUALITY_FAILED))
-    others = event(0, Kind.QUALITY_FAILED)
+    gathered(event(0, EventKind.QUALITY_FAILED))
+    others = event(0, EventKind.QUALITY_FAILED)
     (told,) = gathered(event(0), others, run="run 2")
     assert told["news"] == [event(0).id]
 
@@ -278,7 +278,7 @@ def test_an_offer_is_the_replays_form_filled_in(
     """Airflow's server is told of the question; here it is the list `asked`."""
     asked: list[dict[str, Any]] = []
     monkeypatch.setattr(hitl, "upsert_hitl_detail", lambda **question: asked.append(question))
-    task = offer(layout, paged(event(0, Kind.GAP_FOUND, GAP)))
+    task = offer(layout, paged(event(0, EventKind.GAP_FOUND, GAP)))
     with pytest.raises(TaskAwaitingInput):
         task.execute({"task_instance": SimpleNamespace(id="1")})
     assert "5 records are missing" in asked[0]["body"]
@@ -302,12 +302,14 @@ def test_an_offer_is_the_replays_form_filled_in(
 
 
 def test_an_offer_ends_by_itself_with_nothing_done(layout: Platform) -> None:
-    asked = offer(layout, paged(event(0, Kind.GAP_FOUND, GAP)))
+    asked = offer(layout, paged(event(0, EventKind.GAP_FOUND, GAP)))
     assert (asked.defaults, asked.response_timeout) == (["Leave it"], timedelta(days=1))
 
 
-@pytest.mark.parametrize("kind", [Kind.QUALITY_FAILED, Kind.GAP_FOUND])
-def test_where_a_replay_would_bring_nothing_nobody_is_asked(layout: Platform, kind: Kind) -> None:
+@pytest.mark.parametrize("kind", [EventKind.QUALITY_FAILED, EventKind.GAP_FOUND])
+def test_where_a_replay_would_bring_nothing_nobody_is_asked(
+    layout: Platform, kind: EventKind
+) -> None:
     with pytest.raises(AirflowSkipException, match="nothing"):
         offer(layout, paged(event(0, kind))).execute({})
 

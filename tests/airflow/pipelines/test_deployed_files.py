@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from millrace.deployments.io.keeper import utc_now
-from millrace.deployments.io.watch import CHANGED, Watch
+from millrace.deployments.io.watch import CHANGED, JobWatch
 from millrace.ingest.io.deployment import read_deployment
 from millrace.jobs.io.deployments import remember
 from millrace.pipelines.io.deployed_files import deployed_files
@@ -34,10 +34,10 @@ def refined(layout: Platform) -> Platform:
 
 
 @pytest.fixture
-def watch(refined: Platform) -> Watch:
+def watch(refined: Platform) -> JobWatch:
     deployment = read_deployment(refined, "temperature")
     remember(refined, deployment)
-    watch = Watch(
+    watch = JobWatch(
         "ingest", "temperature", deployment.digest, utc_now() + timedelta(hours=1), refined
     )
     assert watch.look() is None
@@ -66,18 +66,18 @@ CHANGES: dict[str, Callable[[Platform], None]] = {
 
 @pytest.mark.parametrize("kind", CHANGES)
 def test_a_changed_file_of_any_kind_is_deployed_at_once(
-    kind: str, refined: Platform, watch: Watch
+    kind: str, refined: Platform, watch: JobWatch
 ) -> None:
     CHANGES[kind](refined)
     assert watch.look() == CHANGED
 
 
-def test_a_broken_suite_takes_nothing_away(refined: Platform, watch: Watch) -> None:
+def test_a_broken_suite_takes_nothing_away(refined: Platform, watch: JobWatch) -> None:
     replace_text(refined.expectations / "silver_temperature.json", '"expectations"', '"expected"')
     assert watch.look() is None
 
 
-def test_a_file_of_another_pipeline_changes_nothing(refined: Platform, watch: Watch) -> None:
+def test_a_file_of_another_pipeline_changes_nothing(refined: Platform, watch: JobWatch) -> None:
     suite = (refined.expectations / "silver_temperature.json").read_text()
     other = suite.replace("silver_temperature", "silver_other")
     (refined.expectations / "silver_other.json").write_text(other)

@@ -16,7 +16,7 @@ from airflow.triggers.base import BaseTrigger
 
 from millrace.base.errors import MillraceError
 from millrace.deployments.io.keeper import Keeper, utc_now
-from millrace.deployments.io.watch import CHANGED, Watch
+from millrace.deployments.io.watch import CHANGED, JobWatch
 from millrace.ingest.io.deployment import read_deployment
 from millrace.jobs.core.spec import JobState
 from millrace.jobs.io.deployments import remember
@@ -82,7 +82,9 @@ def test_a_stack_that_comes_up_with_its_tables_elsewhere_ends_the_shift(layout: 
     watched_in_folder = read_deployment(layout, "temperature").digest
     elsewhere = replace(layout, bucket=Bucket(name="lake"))
     ends_at = utc_now() + timedelta(hours=1)
-    assert Watch("ingest", "temperature", watched_in_folder, ends_at, elsewhere).look() == CHANGED
+    assert (
+        JobWatch("ingest", "temperature", watched_in_folder, ends_at, elsewhere).look() == CHANGED
+    )
     assert InMemoryRunner.calls == []
 
 

@@ -14,10 +14,10 @@ from confluent_kafka import KafkaException, Producer
 from typer.testing import CliRunner
 
 from millrace.cli import app
-from millrace.devices.core.registration import Kind, Registered
+from millrace.devices.core.registration import Registered, RegisteredKind
 from millrace.devices.core.registration_change import (
-    Change,
-    Outcome,
+    RegistrationChange,
+    RegistrationOutcome,
     plan_registration,
     plan_retirement,
 )
@@ -33,62 +33,68 @@ def registrar(site: RunningSite, user: str = "registrar") -> Registrar:
     return Registrar(site.spec, site.settings(user), site.schemas)
 
 
-def register(site: RunningSite, kind: Kind, object_id: str, **given: str) -> Change:
+def register(
+    site: RunningSite, kind: RegisteredKind, object_id: str, **given: str
+) -> RegistrationChange:
     return registrar(site).carry_out(lambda known: plan_registration(known, kind, object_id, given))
 
 
-def versions(site: RunningSite, kind: Kind, object_id: str) -> int:
+def versions(site: RunningSite, kind: RegisteredKind, object_id: str) -> int:
     key = object_id.encode()
     return sum(found == key for found, _ in site.consume("app", kind.topic))
 
 
 def test_what_was_registered_is_read_back_by_its_readers(site):
-    register(site, Kind.DEVICE, "read-back", **DEVICE)
+    register(site, RegisteredKind.DEVICE, "read-back", **DEVICE)
     key, value = site.consume("app", "device-registration")[-1]
     schema = site.schemas.latest("device-registration")
     assert key == b"read-back"
     expected = {**DEVICE, "description": "", "retired_at": None}
     assert schema.decode(value) == expected
-    thing = registrar(site).read().find(Kind.DEVICE, "read-back").thing
+    thing = registrar(site).read().find(RegisteredKind.DEVICE, "read-back").thing
     assert thing.model_dump() == expected
 
 
 def test_the_same_registration_again_writes_nothing(site):
-    register(site, Kind.DEVICE, "twice", **DEVICE)
-    assert register(site, Kind.DEVICE, "twice", **DEVICE).outcome is Outcome.SAME
-    assert versions(site, Kind.DEVICE, "twice") == 1
+    register(site, RegisteredKind.DEVICE, "twice", **DEVICE)
+    assert (
+        register(site, RegisteredKind.DEVICE, "twice", **DEVICE).outcome is RegistrationOutcome.SAME
+    )
+    assert versions(site, RegisteredKind.DEVICE, "twice") == 1
 
 
 def test_a_retired_device_stays_on_record_with_its_time(site):
-    register(site, Kind.DEVICE, "retires", **DEVICE)
-    registrar(site).carry_out(lambda known: plan_retirement(known, Kind.DEVICE, "retires", NOW))
-    assert registrar(site).read().find(Kind.DEVICE, "retires").thing.retired_at == NOW
+    register(site, RegisteredKind.DEVICE, "retires", **DEVICE)
+    registrar(site).carry_out(
+        lambda known: plan_retirement(known, RegisteredKind.DEVICE, "retires", NOW)
+    )
+    assert registrar(site).read().find(RegisteredKind.DEVICE, "retires").thing.retired_at == NOW
 
 
 def test_a_decision_on_an_old_state_is_made_again(site):
     """A sensor is registered while its device is being retired: one of the two is refused."""
-    register(site, Kind.DEVICE, "raced", **DEVICE)
-    register(site, Kind.SENSOR_TYPE, "celsius", name="Temperature", unit="C")
+    register(site, RegisteredKind.DEVICE, "raced", **DEVICE)
+    register(site, RegisteredKind.SENSOR_TYPE, "celsius", name="Temperature", unit="C")
     seen: list[bool] = []
 
-    def retire(known: Registered) -> Change:
+    def retire(known: Registered) -> RegistrationChange:
         if not seen:
             sensor = {"name": "S", "device_id": "raced", "sensor_type_id": "celsius"}
-            register(site, Kind.SENSOR, "raced-1", **sensor)
-        seen.append(bool(known.dependents(Kind.DEVICE, "raced")))
-        return plan_retirement(known, Kind.DEVICE, "raced", NOW)
+            register(site, RegisteredKind.SENSOR, "raced-1", **sensor)
+        seen.append(bool(known.dependents(RegisteredKind.DEVICE, "raced")))
+        return plan_retirement(known, RegisteredKind.DEVICE, "raced", NOW)
 
     with pytest.raises(Exception, match="needed by sensor raced-1"):
         registrar(site).carry_out(retire)
     assert seen == [False, True]
-    assert registrar(site).read().find(Kind.DEVICE, "raced").thing.retired_at is None
+    assert registrar(site).read().find(RegisteredKind.DEVICE, "raced").thing.retired_at is None
 
 
 def test_registrars_at_once_lose_nothing_and_double_nothing(site):
     ids = [f"crowd-{number}" for number in range(6)]
     with ThreadPoolExecutor(3) as pool:
-        list(pool.map(lambda one: register(site, Kind.DEVICE, one, **DEVICE), ids))
-    assert [versions(site, Kind.DEVICE, one) for one in ids] == [1] * 6
+        list(pool.map(lambda one: register(site, RegisteredKind.DEVICE, one, **DEVICE), ids))
+    assert [versions(site, RegisteredKind.DEVICE, one) for one in ids] == [1] * 6
 
 
 def test_what_a_killed_registrar_had_begun_counts_for_nothing(site):
@@ -98,9 +104,9 @@ def test_what_a_killed_registrar_had_begun_counts_for_nothing(site):
     killed.begin_transaction()
     killed.produce("device-registration", value, b"half-done")
     killed.flush(20)
-    assert registrar(site).read().get(Kind.DEVICE, "half-done") is None
-    register(site, Kind.DEVICE, "after-the-kill", **DEVICE)
-    assert registrar(site).read().get(Kind.DEVICE, "half-done") is None
+    assert registrar(site).read().get(RegisteredKind.DEVICE, "half-done") is None
+    register(site, RegisteredKind.DEVICE, "after-the-kill", **DEVICE)
+    assert registrar(site).read().get(RegisteredKind.DEVICE, "half-done") is None
     with pytest.raises(KafkaException):
         killed.commit_transaction(20)
 
@@ -110,14 +116,14 @@ def test_foreign_bytes_are_named_and_can_be_taken_back(site):
     with pytest.raises(UnreadableError, match=r"sensor-registration, offset \d+, key b'foreign'"):
         registrar(site).read()
     site.produce("registrar", "sensor-registration", [(b"foreign", None)])
-    assert registrar(site).read().get(Kind.SENSOR, "foreign") is None
+    assert registrar(site).read().get(RegisteredKind.SENSOR, "foreign") is None
 
 
 def test_others_may_read_registrations_and_not_write_them(site):
     assert registrar(site, "app").read().things
     with pytest.raises(Exception, match=r"'app' has no right to use transactional id 'registrar'"):
         registrar(site, "app").carry_out(
-            lambda known: plan_registration(known, Kind.DEVICE, "no", DEVICE)
+            lambda known: plan_registration(known, RegisteredKind.DEVICE, "no", DEVICE)
         )
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer, Producer
 
-from millrace.incidents.core.event import Event, Kind, make_event
+from millrace.incidents.core.event import Event, EventKind, make_event
 from millrace.incidents.io.event_sender import deliver
 from millrace.incidents.io.outbox import Outbox
 from millrace.kafka.core.platform_topics import EVENTS
@@ -51,7 +51,7 @@ def outbox(tmp_path: Path) -> Outbox:
 
 def event(number: int) -> Event:
     at = NOW + timedelta(seconds=number)
-    return make_event(Kind.SITE_SILENT, "p", at, f"event {number}", "plant-a")
+    return make_event(EventKind.SITE_SILENT, "p", at, f"event {number}", "plant-a")
 
 
 @dataclass

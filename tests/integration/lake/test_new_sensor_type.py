@@ -10,7 +10,7 @@ import pytest
 from deltalake import DeltaTable, QueryBuilder
 from deltalake.exceptions import TableNotFoundError
 
-from millrace.devices.core.registration import Kind, Sensor, SensorType
+from millrace.devices.core.registration import RegisteredKind, Sensor, SensorType
 from millrace.devices.core.registration_change import plan_registration
 from millrace.devices.io.registrar import Registrar
 from millrace.pipelines.io.loader import load_pipelines
@@ -40,10 +40,10 @@ columns:
 """
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 REGISTERED = [
-    (Kind.SENSOR_TYPE, "humidity", {"name": "Humidity", "unit": "%"}),
-    (Kind.DEVICE, "silo", {"name": "Silo", "location": "Yard"}),
+    (RegisteredKind.SENSOR_TYPE, "humidity", {"name": "Humidity", "unit": "%"}),
+    (RegisteredKind.DEVICE, "silo", {"name": "Silo", "location": "Yard"}),
     (
-        Kind.SENSOR,
+        RegisteredKind.SENSOR,
         "silo-h",
         {"name": "Air", "device_id": "silo", "sensor_type_id": "humidity"},
     ),
@@ -85,9 +85,9 @@ def test_a_new_kind_of_sensor_needs_files_and_no_code(
     assert b"dew_point" in payload["metadata"], "what no column names is in the VARIANT"
 
     known = registrar.read()
-    sensor = known.find(Kind.SENSOR, sensor_id).thing
+    sensor = known.find(RegisteredKind.SENSOR, sensor_id).thing
     assert isinstance(sensor, Sensor)
-    measured = known.find(Kind.SENSOR_TYPE, sensor.sensor_type_id).thing
+    measured = known.find(RegisteredKind.SENSOR_TYPE, sensor.sensor_type_id).thing
     assert isinstance(measured, SensorType)
     assert measured.unit == "%"
 

@@ -22,8 +22,8 @@ from millrace.lake.core.columns import Column
 from millrace.lake.core.refine import RefineSpec
 from millrace.lake.io.follow import read_new_rows
 from millrace.lake.io.tables import ensure_bronze
-from millrace.repair.core.alarms import Alarm, Kind
-from millrace.repair.core.replay_spec import Asked, ReplayResult, ReplaySpec
+from millrace.repair.core.alarms import Alarm, AlarmKind
+from millrace.repair.core.replay_spec import ReplayRequest, ReplayResult, ReplaySpec
 from millrace.repair.core.verify_spec import ContinuityResult, ContinuitySpec
 from tests.integration.conftest import TEMPERATURE, RunningSite
 from tests.integration.ingest.test_ingest_faults import take_any_time
@@ -173,8 +173,8 @@ def test_what_is_missing_comes_back_and_nothing_else_changes(world: World) -> No
     found = named(world.verify().alarms)
     missing = (*one(10, 19), *one(25, 25))
     subject = f"{world.site.spec.name}/{TOPIC}"
-    assert found[f"{Kind.MISSING}:{subject}-0"] == missing
-    assert found[f"{Kind.UNREFINED}:{subject}-1"] == one(14, 16)
+    assert found[f"{AlarmKind.MISSING}:{subject}-0"] == missing
+    assert found[f"{AlarmKind.UNREFINED}:{subject}-1"] == one(14, 16)
     before = world.bronze.version()
     with Load(world.site):
         dry = world.replay(dry_run=True)
@@ -264,7 +264,7 @@ def test_what_the_broker_has_deleted_is_named_and_the_rest_is_done(world: World)
     for future in admin.delete_records([TopicPartition(TOPIC, 0, 30)]).values():
         future.result(10)
     world.delete("bronze", "partition = 0 AND offset BETWEEN 26 AND 33")
-    asked = {"asked": Asked(first=0, last=39), "partitions": (0,)}
+    asked = {"asked": ReplayRequest(first=0, last=39), "partitions": (0,)}
     result = world.replay(**asked)
     (part,) = result.parts
     assert part.gone == one(26, 29)

@@ -12,7 +12,7 @@ from confluent_kafka.admin import AdminClient
 
 from millrace.platform.core.platform import Platform
 from millrace.provisioning.core.site_rights import wanted_for_site
-from millrace.secrets.io.succession import Place, begin, end, switch
+from millrace.secrets.io.succession import AuthorityPlace, begin, end, switch
 from millrace.sites.core.spec import LocalBroker, SiteSpec
 from millrace.stack.io.brokers.local_broker import prepare_broker
 from tests.callers import administers
@@ -56,7 +56,7 @@ def logs_in(site: RunningSite, ca: Path) -> bool:
 def test_who_was_handed_both_goes_on_and_the_old_one_counts_for_nothing_at_the_end(
     own_site: RunningSite,
 ) -> None:
-    layout, place = own_site.layout, Place(own_site.layout)
+    layout, place = own_site.layout, AuthorityPlace(own_site.layout)
     admin = layout.certificate(own_site.spec.name, "admin")
     old_admin, old_ca = kept(admin, "old-admin.pem"), kept(layout.ca, "old-ca.pem")
     begin(place)

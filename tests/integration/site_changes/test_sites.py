@@ -21,7 +21,7 @@ from millrace.platform.core.platform import Platform
 from millrace.provisioning.core.site_rights import Actual, Topic, Wanted
 from millrace.provisioning.io.site_admin import admin_of
 from millrace.secrets.io.passwords import known_users, read_user
-from millrace.site_changes.core.site_request import Action, Wish
+from millrace.site_changes.core.site_request import SiteAction, SiteRequest
 from millrace.site_changes.io import retirement
 from millrace.site_changes.io.change_run import carry_out, plan_change
 from millrace.sites.core.spec import ClientSettings
@@ -76,15 +76,15 @@ def killed_after(steps: int) -> Callable[[str], None]:
     return say
 
 
-def do(layout: Platform, wish: Wish, say: Callable[[str], None] = nothing) -> Path | None:
+def do(layout: Platform, wish: SiteRequest, say: Callable[[str], None] = nothing) -> Path | None:
     return carry_out(layout, plan_change(layout, wish), say)
 
 
-def rotation(*users: str) -> Wish:
-    return Wish(action=Action.ROTATE, site=SITE, users=users)
+def rotation(*users: str) -> SiteRequest:
+    return SiteRequest(action=SiteAction.ROTATE, site=SITE, users=users)
 
 
-RETIREMENT = Wish(action=Action.RETIRE, site=SITE, typed=SITE)
+RETIREMENT = SiteRequest(action=SiteAction.RETIRE, site=SITE, typed=SITE)
 
 
 def look(site: RunningSite) -> Actual:
@@ -263,8 +263,8 @@ def read_error(settings: dict[str, str], topic: str, group: str) -> int | None:
         consumer.close()
 
 
-def addition(site: RunningSite) -> Wish:
-    return Wish(action=Action.ADD, site=SITE, bootstrap=site.spec.bootstrap)
+def addition(site: RunningSite) -> SiteRequest:
+    return SiteRequest(action=SiteAction.ADD, site=SITE, bootstrap=site.spec.bootstrap)
 
 
 def test_a_site_that_is_added_is_ready_when_its_file_is_there(
@@ -290,18 +290,20 @@ def test_a_cluster_that_knows_no_administrator_of_ours_is_told_of(
     site: RunningSite, desk: Platform
 ) -> None:
     desk.site(SITE).unlink()
-    wish = Wish(action=Action.ADD, site="plant-u", bootstrap=site.spec.bootstrap)
+    wish = SiteRequest(action=SiteAction.ADD, site="plant-u", bootstrap=site.spec.bootstrap)
     with pytest.raises(RefusedError, match="have 'User:plant-u-admin' among its super users"):
         do(desk, wish)
     assert not desk.site("plant-u").exists()
 
 
-@pytest.mark.parametrize("action", [Action.ADD, Action.CHANGE])
-def test_a_site_that_does_not_answer_changes_no_file(desk: Platform, action: Action) -> None:
-    name = {"site": "plant-n"} if action is Action.ADD else {"site": "far"}
+@pytest.mark.parametrize("action", [SiteAction.ADD, SiteAction.CHANGE])
+def test_a_site_that_does_not_answer_changes_no_file(desk: Platform, action: SiteAction) -> None:
+    name = {"site": "plant-n"} if action is SiteAction.ADD else {"site": "far"}
     before = {file: file.read_text() for file in desk.sites.rglob("*.yaml")}
     with pytest.raises(UnreachableError, match=r"no answer from 127\.0\.0\.1:2"):
-        plan_change(desk, Wish(action=action, bootstrap="127.0.0.1:1", **name), timeout_s=0.5)
+        plan_change(
+            desk, SiteRequest(action=action, bootstrap="127.0.0.1:1", **name), timeout_s=0.5
+        )
     assert {file: file.read_text() for file in desk.sites.rglob("*.yaml")} == before
 
 

@@ -14,7 +14,7 @@ from delta.tables import DeltaTable
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_jobs.engine.append import Batch, Output, Written, write
+from spark_jobs.engine.append import Output, Written, WrittenBatch, write
 from spark_jobs.refine.refined_tables import ensure_refined_tables
 from tests.spark.fake_stream import STRICT, FakeStream
 
@@ -58,7 +58,7 @@ def test_a_column_that_was_widened_holds_the_numbers_that_came(
 ) -> None:
     table = make(using=f"{BY_DAY} {WIDE}")
     alter(spark, table, "ALTER COLUMN i TYPE bigint")
-    written(rows, table).commit(table, Batch("one", 0))
+    written(rows, table).commit(table, WrittenBatch("one", 0))
     assert [row[0] for row in found(spark, table)] == [-2, -1, 0, 1, 2]
 
 
@@ -96,7 +96,7 @@ def test_what_asks_more_of_a_writer_goes_by_deltas_own(
     batch = written(rows, table)
     assert why in batch.obstacle(table)
     assert batch.rows(table) == 5
-    batch.commit(table, Batch("one", 0))
+    batch.commit(table, WrittenBatch("one", 0))
     read = spark.read.format("delta").load(table)
     assert read.select(*COLUMNS).exceptAll(rows.selectExpr(*COLUMNS)).isEmpty()
     assert read.count() == 5
@@ -113,7 +113,7 @@ def test_features_that_ask_nothing_of_new_files_are_written_here(
     table = make(using=f"{BY_DAY} TBLPROPERTIES ('delta.{setting}' = 'true')")
     batch = written(rows, table)
     assert batch.obstacle(table) == ""
-    batch.commit(table, Batch("one", 0))
+    batch.commit(table, WrittenBatch("one", 0))
     DeltaTable.forPath(spark, table).delete("i = 0")
     assert [row[0] for row in found(spark, table)] == [-2, -1, 1, 2]
 
@@ -124,7 +124,7 @@ def test_the_slower_way_is_told_of_once(
     table = make("i bigint, s string, day date")
     with caplog.at_level(logging.WARNING):
         for number in range(3):
-            written(rows, table).commit(table, Batch("one", number))
+            written(rows, table).commit(table, WrittenBatch("one", number))
     (message,) = (record.message for record in caplog.records if table in record.message)
     assert "i is BIGINT and its batches bring INT" in message
 
@@ -161,7 +161,7 @@ def test_a_table_that_changed_since_its_files_were_written_refuses_them(
     batch = written(rows, table)
     alter(spark, table, change)
     with pytest.raises((MetadataChangedException, ProtocolChangedException)):
-        batch.commit(table, Batch("one", 0))
+        batch.commit(table, WrittenBatch("one", 0))
     assert found(spark, table) == []
 
 
@@ -173,7 +173,7 @@ def test_a_table_that_was_made_anew_refuses_files_of_the_one_before(
     rmtree(table)
     assert make() == table
     with pytest.raises((MetadataChangedException, ProtocolChangedException)):
-        batch.commit(table, Batch("one", 0))
+        batch.commit(table, WrittenBatch("one", 0))
 
 
 def test_columns_that_are_added_later_have_bounds_too(
@@ -194,7 +194,7 @@ def test_nulls_that_nobody_counted_are_not_said_to_be_minus_one(
     spark.sql(f"CREATE TABLE delta.`{table}` (i int, b binary, day date) {BY_DAY}")
     rows = spark.sql("SELECT 1 i, cast('x' as binary) b, DATE'2026-11-18' day")
     names = ("i", "b", "day")
-    write(rows, [Output(table, names, names)]).commit(table, Batch("one", 0))
+    write(rows, [Output(table, names, names)]).commit(table, WrittenBatch("one", 0))
     (stats,) = statistics(table)
     assert stats["nullCount"] == {"i": 0}
 

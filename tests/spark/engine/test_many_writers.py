@@ -10,7 +10,7 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from spark_jobs.engine.append import Batch, Output, append_once, holds, write
+from spark_jobs.engine.append import Output, WrittenBatch, append_once, holds, write
 from spark_jobs.engine.java import jvm
 
 COLUMNS = ("n", "day")
@@ -40,18 +40,18 @@ def test_a_commit_runs_no_job_however_many_write_the_table(
     table = str(tmp_path / "t")
     make(spark, table, writers)
     rows = spark.sql("SELECT 1 n, DATE'2026-11-18' day")
-    append_once(rows, table, Batch("site-0", 8))
+    append_once(rows, table, WrittenBatch("site-0", 8))
     for number in (9, 10):
         written = write(rows, [Output(table, COLUMNS, COLUMNS)])
-        batch = Batch("site-0", number)
+        batch = WrittenBatch("site-0", number)
 
         def commit() -> None:
             assert not holds(spark, table, batch)  # noqa: B023 - called at once
             written.commit(table, batch)  # noqa: B023
 
         assert jobs_of(spark, commit) == 0
-    assert holds(spark, table, Batch("site-98", 7))
-    assert not holds(spark, table, Batch("site-98", 8))
+    assert holds(spark, table, WrittenBatch("site-98", 7))
+    assert not holds(spark, table, WrittenBatch("site-98", 8))
 
 
 def test_a_table_that_forgets_its_writers_is_refused(spark: SparkSession, tmp_path: Path) -> None:
@@ -60,4 +60,4 @@ def test_a_table_that_forgets_its_writers_is_refused(spark: SparkSession, tmp_pa
     forget = "'delta.setTransactionRetentionDuration' = 'interval 7 days'"
     spark.sql(f"ALTER TABLE delta.`{table}` SET TBLPROPERTIES ({forget})")
     with pytest.raises(PySparkException, match="setTransactionRetentionDuration"):
-        append_once(spark.sql("SELECT 1 n, DATE'2026-11-18' day"), table, Batch("one", 0))
+        append_once(spark.sql("SELECT 1 n, DATE'2026-11-18' day"), table, WrittenBatch("one", 0))

@@ -14,7 +14,7 @@ _SCRIPT = """
 import sys
 from pathlib import Path
 from millrace.settings.core.engine import EngineSpec
-from spark_jobs.engine.append import Batch, Output, write
+from spark_jobs.engine.append import WrittenBatch, Output, write
 from spark_jobs.engine.session import build_session
 folder, days, rows, *jars = sys.argv[1:]
 spark = build_session("small", EngineSpec(memory="512m", class_path=tuple(map(Path, jars))))
@@ -31,7 +31,7 @@ for one in ("bronze", "silver", "quarantine"):
     outputs.append(Output(table, names, names))
 written = write(noise, outputs)
 for one in outputs:
-    written.commit(one.table, Batch("one", 0))
+    written.commit(one.table, WrittenBatch("one", 0))
     found = spark.read.format("delta").load(one.table)
     print("rows", found.select("id").distinct().count(), found.count(), len(found.inputFiles()))
 """

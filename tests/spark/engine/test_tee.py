@@ -9,7 +9,7 @@ import pytest
 from pyarrow.parquet import ParquetFile
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_jobs.engine.append import Batch, Output, append_once, write
+from spark_jobs.engine.append import Output, WrittenBatch, append_once, write
 
 COLUMNS = {
     "s": "string",
@@ -27,7 +27,7 @@ COLUMNS = {
     "day": "date",
 }
 UNBOUNDED = ("b", "v", "raw", "names", "headers", "day")
-ONE = Batch("one", 0)
+ONE = WrittenBatch("one", 0)
 
 
 @pytest.fixture

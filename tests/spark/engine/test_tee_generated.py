@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from spark_jobs.engine.append import Batch, Output, append_once, write
+from spark_jobs.engine.append import Output, WrittenBatch, append_once, write
 
 _EARLIEST, _LATEST = datetime(1, 1, 2), datetime(9999, 12, 30)  # noqa: DTZ001 - made UTC below
 _SIMPLE: dict[str, st.SearchStrategy[Any]] = {
@@ -83,10 +83,10 @@ def test_our_writer_and_deltas_own_make_the_same_rows(
     def by_us(place: str) -> None:
         written = write(rows, [Output(place, names, names)])
         assert written.obstacle(place) == ""
-        written.commit(place, Batch("one", 0))
+        written.commit(place, WrittenBatch("one", 0))
 
     def by_delta(place: str) -> None:
-        append_once(rows, place, Batch("one", 0))
+        append_once(rows, place, WrittenBatch("one", 0))
 
     def made(by: Callable[[str], None]) -> list[Any]:
         with TemporaryDirectory() as folder:

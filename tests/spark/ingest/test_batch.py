@@ -19,7 +19,7 @@ from millrace.lake.core.columns import Column
 from millrace.lake.core.refine import RefineSpec, Rule
 from millrace.settings.core.engine import Tables
 from millrace.storage.io.objects import FolderObjects
-from spark_jobs.engine.append import Batch, Written, append_by_delta
+from spark_jobs.engine.append import Written, WrittenBatch, append_by_delta
 from spark_jobs.engine.fence import Fence
 from spark_jobs.ingest import site_batch
 from spark_jobs.ingest.sink import BatchSink
@@ -82,12 +82,12 @@ def crash_at(monkeypatch: pytest.MonkeyPatch, table: str) -> None:
     """Before the table is told of the batch, whichever writer does it."""
     commit = Written.commit
 
-    def crash(written: Written, to: str, batch: Batch) -> None:
+    def crash(written: Written, to: str, batch: WrittenBatch) -> None:
         if to == table:
             raise CrashError
         commit(written, to, batch)
 
-    def crash_by_delta(rows: DataFrame, to: str, batch: Batch) -> None:
+    def crash_by_delta(rows: DataFrame, to: str, batch: WrittenBatch) -> None:
         if to == table:
             raise CrashError
         append_by_delta(rows, to, batch)
@@ -212,7 +212,7 @@ def test_a_table_that_changes_beneath_a_batch_gets_it_all_the_same(
     changed, commit = getattr(batch.tables, layer), Written.commit
     changes = [f"ALTER TABLE delta.`{changed}` ADD COLUMNS (more string)"]
 
-    def after_a_change(written: Written, table: str, its: Batch) -> None:
+    def after_a_change(written: Written, table: str, its: WrittenBatch) -> None:
         if table == changed and changes:
             spark.sql(changes.pop())
         commit(written, table, its)

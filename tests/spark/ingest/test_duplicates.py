@@ -12,7 +12,7 @@ from pyspark.sql import functions as f
 
 from millrace.kafka.core.header_names import EPOCH, PRODUCER, SEQUENCE
 from millrace.repair.core.backfill_spec import BackfillSpec
-from spark_jobs.engine.append import Batch, Written
+from spark_jobs.engine.append import Written, WrittenBatch
 from spark_jobs.repair.backfill import backfill
 from spark_jobs.repair.producers import look_at_producers
 from tests.spark.fake_stream import ENGINE, LENIENT, FakeStream, Headers
@@ -92,7 +92,7 @@ def test_a_crash_between_the_tables_changes_no_verdict(
     stream.batch(2, headers=numbered(0, 1))
     commit = Written.commit
 
-    def crash(written: Written, to: str, batch: Batch) -> None:
+    def crash(written: Written, to: str, batch: WrittenBatch) -> None:
         if to == getattr(stream.tables, layer):
             raise ConnectionError
         commit(written, to, batch)
@@ -128,7 +128,7 @@ def test_a_batch_that_was_interrupted_is_no_twin_of_itself(
     table, begin = getattr(stream.tables, layer), stream.end
     commit = Written.commit
 
-    def crash(written: Written, to: str, batch: Batch) -> None:
+    def crash(written: Written, to: str, batch: WrittenBatch) -> None:
         if to == table:
             raise ConnectionError
         commit(written, to, batch)

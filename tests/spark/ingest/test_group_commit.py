@@ -18,7 +18,7 @@ from delta.exceptions.captured import ConcurrentTransactionException, MetadataCh
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from spark_jobs.engine.append import Batch, Output, Written, holds, write
+from spark_jobs.engine.append import Output, Written, WrittenBatch, holds, write
 from spark_jobs.engine.java import jvm
 from tests.spark.ingest.test_batch import WHOLE, CrashError, make_tables, sink_of, ten_records
 
@@ -40,7 +40,7 @@ def made(spark: SparkSession, table: str) -> Made:
     return lambda n: write(spark.sql(row.format(n)), [Output(table, COLUMNS, COLUMNS)])
 
 
-def brought(written: Written, table: str, batch: Batch) -> Any:
+def brought(written: Written, table: str, batch: WrittenBatch) -> Any:
     return written.java.brought(table, *batch)
 
 
@@ -65,14 +65,14 @@ def versions(table: str) -> list[dict[str, int]]:
 
 
 def test_sites_share_one_version(spark: SparkSession, table: str, made: Made) -> None:
-    group = [brought(made(n), table, Batch(f"site-{n}", 3)) for n in range(12)]
+    group = [brought(made(n), table, WrittenBatch(f"site-{n}", 3)) for n in range(12)]
     add(spark, table, group)
     for one in group:
         one.awaitAnswer()
     assert versions(table) == [{}, {f"site-{n}": 3 for n in range(12)}]
     assert found(spark, table) == list(range(12))
-    assert holds(spark, table, Batch("site-11", 3))
-    assert not holds(spark, table, Batch("site-11", 4))
+    assert holds(spark, table, WrittenBatch("site-11", 3))
+    assert not holds(spark, table, WrittenBatch("site-11", 4))
 
 
 def test_queries_that_commit_at_the_same_time_share_versions(
@@ -83,7 +83,7 @@ def test_queries_that_commit_at_the_same_time_share_versions(
 
     def commit(site: int) -> None:
         begin.wait(60)
-        ready[site].commit(table, Batch(f"site-{site}", 0))
+        ready[site].commit(table, WrittenBatch(f"site-{site}", 0))
 
     with ThreadPoolExecutor(sites) as pool:
         list(pool.map(commit, range(sites)))
@@ -98,9 +98,9 @@ def test_queries_that_commit_at_the_same_time_share_versions(
 def test_a_batch_of_another_layout_is_refused_alone(
     spark: SparkSession, table: str, made: Made
 ) -> None:
-    old = brought(made(0), table, Batch("old", 0))
+    old = brought(made(0), table, WrittenBatch("old", 0))
     spark.sql(f"ALTER TABLE delta.`{table}` ADD COLUMNS (more string)")
-    good = [brought(made(n), table, Batch(f"site-{n}", 0)) for n in (1, 2)]
+    good = [brought(made(n), table, WrittenBatch(f"site-{n}", 0)) for n in (1, 2)]
     add(spark, table, [good[0], old, good[1]])
     with pytest.raises(MetadataChangedException, match="has to be written again"):
         old.awaitAnswer()
@@ -113,8 +113,8 @@ def test_a_batch_of_another_layout_is_refused_alone(
 def test_a_batch_that_the_table_has_is_refused_alone(
     spark: SparkSession, table: str, made: Made
 ) -> None:
-    made(0).commit(table, Batch("site-0", 7))
-    group = [brought(made(n), table, Batch(f"site-{n}", 7)) for n in range(3)]
+    made(0).commit(table, WrittenBatch("site-0", 7))
+    group = [brought(made(n), table, WrittenBatch(f"site-{n}", 7)) for n in range(3)]
     add(spark, table, group)
     with pytest.raises(Py4JJavaError, match="took batch 7 meanwhile"):
         group[0].awaitAnswer()
@@ -130,7 +130,7 @@ def test_a_file_that_is_gone_fails_its_own_batch_alone(
     group = []
     for n in range(4):
         before = files(table)
-        group.append(brought(made(n), table, Batch(f"site-{n}", 0)))
+        group.append(brought(made(n), table, WrittenBatch(f"site-{n}", 0)))
         if n == 2:
             (its,) = files(table) - before
             its.unlink()
@@ -142,7 +142,7 @@ def test_a_file_that_is_gone_fails_its_own_batch_alone(
         else:
             one.awaitAnswer()
     assert found(spark, table) == [0, 1, 3]
-    assert not holds(spark, table, Batch("site-2", 0))
+    assert not holds(spark, table, WrittenBatch("site-2", 0))
 
 
 def test_drivers_that_repeat_each_others_batches_in_groups_write_each_once(
@@ -153,7 +153,7 @@ def test_drivers_that_repeat_each_others_batches_in_groups_write_each_once(
 
     def drive(queue: str, number: int) -> int:
         group = [
-            brought(made(100 * number + site), table, Batch(f"site-{site}", number))
+            brought(made(100 * number + site), table, WrittenBatch(f"site-{site}", number))
             for site in range(sites)
         ]
         begin.wait(60)
@@ -173,14 +173,14 @@ def test_a_batch_of_a_stopped_query_is_repeated_and_there_once(
     first, second = made(0), made(0)
     jvm(spark).java.lang.Thread.currentThread().interrupt()
     with pytest.raises(Py4JJavaError, match="InterruptedException"):
-        first.commit(table, Batch("site", 0))
+        first.commit(table, WrittenBatch("site", 0))
     # It is in a commit by now, or was taken out of the queue.
     is_in(brought_in(spark, table, second))
     assert found(spark, table) == [0]
 
 
 def brought_in(spark: SparkSession, table: str, written: Written) -> Any:
-    one = brought(written, table, Batch("site", 0))
+    one = brought(written, table, WrittenBatch("site", 0))
     add(spark, table, [one])
     return one
 
@@ -206,7 +206,7 @@ class Crash:
     barrier: Barrier
     group: list[Any] = field(default_factory=list)
 
-    def commit(self, written: Written, table: str, batch: Batch) -> None:
+    def commit(self, written: Written, table: str, batch: WrittenBatch) -> None:
         if table != self.bronze:
             raise CrashError
         one = brought(written, table, batch)

@@ -11,7 +11,7 @@ from delta.exceptions.captured import ConcurrentTransactionException
 from pyspark.sql import DataFrame, SparkSession
 
 from millrace.lake.core import bronze
-from spark_jobs.engine.append import Batch, append_once
+from spark_jobs.engine.append import WrittenBatch, append_once
 from spark_jobs.engine.fence import Fence, FencedError
 from spark_jobs.kafka.bronze_rows import bronze_rows
 from tests.support import wait_until
@@ -63,7 +63,7 @@ def test_a_checkpoint_comes_beside_the_next_batches(
     make_empty(table, spark)
     spark.sql(f"ALTER TABLE delta.`{table}` SET TBLPROPERTIES ('delta.checkpointInterval' = '3')")
     for number in range(4):
-        append_once(rows, str(table), Batch("writer", number))
+        append_once(rows, str(table), WrittenBatch("writer", number))
     summed_up = table / "_delta_log" / "00000000000000000003.checkpoint.parquet"
     wait_until(summed_up.exists, 30)
     wait_until((table / "_delta_log" / "_last_checkpoint").exists, 30)
@@ -76,7 +76,7 @@ def test_the_same_batch_of_the_same_writer_is_written_once(
     table = tmp_path / "t"
     make_empty(table, spark)
     batches = [("one", 0), ("one", 0), ("two", 0), ("one", 1), ("one", 0)]
-    written = [append_once(rows, str(table), Batch(*batch)) is not None for batch in batches]
+    written = [append_once(rows, str(table), WrittenBatch(*batch)) is not None for batch in batches]
     assert written == [True, False, True, True, False]
     assert spark.read.format("delta").load(str(table)).count() == 3 * 2
 
@@ -85,11 +85,11 @@ def test_a_repeated_batch_is_known_without_the_checksum_file(
     rows: DataFrame, spark: SparkSession, tmp_path: Path
 ) -> None:
     make_empty(tmp_path / "t", spark)
-    assert append_once(rows, str(tmp_path / "t"), Batch("one", 0)) == 2
+    assert append_once(rows, str(tmp_path / "t"), WrittenBatch("one", 0)) == 2
     for checksum in (tmp_path / "t" / "_delta_log").glob("*.crc"):
         checksum.unlink()
     spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()  # noqa: SLF001 - the only door
-    assert append_once(rows, str(tmp_path / "t"), Batch("one", 0)) is None
+    assert append_once(rows, str(tmp_path / "t"), WrittenBatch("one", 0)) is None
 
 
 def test_two_drivers_at_one_batch_write_it_once(
@@ -99,7 +99,7 @@ def test_two_drivers_at_one_batch_write_it_once(
 
     def append(batch: int) -> bool:
         try:
-            return append_once(rows, str(tmp_path / "t"), Batch("one", batch)) is not None
+            return append_once(rows, str(tmp_path / "t"), WrittenBatch("one", batch)) is not None
         except ConcurrentTransactionException:
             return False
 

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 from millrace.base.errors import StoreUnreachableError
-from millrace.ingest.core.ingest_faults import Fault, Verdict
+from millrace.ingest.core.ingest_faults import Fault, FaultVerdict
 from millrace.ingest.io.checkpoint import Checkpoint
 from spark_jobs.ingest.site_query import SiteQuery
 from spark_jobs.ingest.site_topics import TopicChangedError
@@ -117,7 +117,7 @@ def test_a_store_away_while_a_topic_made_anew_is_found_is_tried_again(
 def test_a_store_away_while_a_halted_site_is_looked_at_is_asked_again(
     query: SiteQuery, checkpoint: FaultyCheckpoint
 ) -> None:
-    query.standing.on_fault(Fault(Verdict.HALT, "a person has to look"), time.monotonic())
+    query.standing.on_fault(Fault(FaultVerdict.HALT, "a person has to look"), time.monotonic())
     checkpoint.faults = 1
     wait_until(lambda: ensured(query) and not checkpoint.faults)
     assert query.standing.halted

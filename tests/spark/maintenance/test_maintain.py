@@ -12,8 +12,14 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from millrace.maintenance.core.maintenance_plan import Bin, Checkpoint, Compact, Expire, Vacuum
-from spark_jobs.engine.append import Batch, append_once
+from millrace.maintenance.core.maintenance_plan import (
+    Bin,
+    CheckpointAction,
+    Compact,
+    Expire,
+    Vacuum,
+)
+from spark_jobs.engine.append import WrittenBatch, append_once
 from spark_jobs.maintenance.maintain import Table
 from tests.support import wait_until
 
@@ -33,7 +39,7 @@ def table(spark: SparkSession, tmp_path: Path) -> Table:
 
 def append(table: Table, batch: int, day: date = DAY) -> None:
     rows = table.spark.createDataFrame([("a", "t", "id", 0, batch, day)], COLUMNS)
-    assert append_once(rows.coalesce(1), table.path, Batch("writer", batch))
+    assert append_once(rows.coalesce(1), table.path, WrittenBatch("writer", batch))
 
 
 def compact_all(table: Table) -> Compact:
@@ -173,7 +179,7 @@ def test_the_log_is_cleaned_as_the_stream_goes_on(table: Table) -> None:
 def test_a_sum_of_the_log_is_made_at_once(table: Table) -> None:
     append(table, 0)
     started = time.time()
-    table.apply(Checkpoint(why="a test", commits=1))
+    table.apply(CheckpointAction(why="a test", commits=1))
     last = Path(table.path) / "_delta_log" / "_last_checkpoint"
     assert last.stat().st_mtime >= started - 1
 

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from millrace.base.ranges import Range, joined
 from millrace.kafka.core.coordinates import Part
 from millrace.lake.core.silver import COORDINATES
-from millrace.repair.core.replay_spec import Asked, ReplaySpec
+from millrace.repair.core.replay_spec import ReplayRequest, ReplaySpec
 from spark_jobs.repair.coverage import ranges_of, words_of
 from spark_jobs.repair.repair_commits import add, next_number, until_first
 from spark_jobs.repair.replay import replay
@@ -105,7 +105,7 @@ def replay_task(stream: FakeStream, since: datetime) -> ReplaySpec:
         tables=stream.tables,
         folder=stream.home,
         inputs=(stream.site_input,),
-        asked=Asked(since=since),
+        asked=ReplayRequest(since=since),
         origin="bronze",
         refine=LENIENT,
     )

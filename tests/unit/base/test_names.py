@@ -16,11 +16,9 @@ from pydantic import ValidationError
 
 from millrace.base.errors import MillraceError
 from millrace.base.names import EventId, IssuedName, Name, Prefix, TableName, TopicName, is_named
-from millrace.cloud.core.infrastructure import Action as TerraformAction
-from millrace.cloud.core.infrastructure import Wish as TerraformWish
-from millrace.cloud.core.infrastructure import refuse_unmeant
+from millrace.cloud.core.infrastructure import EnvironmentRequest, TerraformAction, refuse_unmeant
 from millrace.gateway.spec.core.gateway_file import GatewaySpec
-from millrace.incidents.core.event import Event, Gap, Kind
+from millrace.incidents.core.event import Event, EventKind, Gap
 from millrace.pipelines.core.spec import PipelineSpec
 from millrace.platform.core.platform import Platform
 from millrace.platform.io.environment import LocalSettings
@@ -29,7 +27,7 @@ from millrace.relay.core.spec import RelaySpec
 from millrace.relay.io.named_sites import find_site
 from millrace.schemas.io import local_registry, schema_files
 from millrace.secrets.io import device_certificates
-from millrace.site_changes.core.site_request import Action, Wish
+from millrace.site_changes.core.site_request import SiteAction, SiteRequest
 from millrace.site_changes.io.change_run import plan_change
 from millrace.sites.core.spec import SiteSpec
 from millrace.storage.core.bucket import RemoteStore
@@ -78,7 +76,7 @@ def relay(**said: Any) -> object:
 
 
 def event(**said: Any) -> object:
-    return Event.model_validate({**EVENT, "kind": Kind.TRIAL, "pipeline": "p", **said})
+    return Event.model_validate({**EVENT, "kind": EventKind.TRIAL, "pipeline": "p", **said})
 
 
 def gap(**said: Any) -> object:
@@ -86,9 +84,11 @@ def gap(**said: Any) -> object:
     return Gap.model_validate({"site": "a", "topic": "t", "partition": 0, "span": span, **said})
 
 
-def wish(layout: Platform, action: Action, site: str) -> object:
-    told = {"bootstrap": "127.0.0.1:9092"} if action is Action.ADD else {}
-    return plan_change(layout, Wish(action=action, site=site, local=action is Action.ADD, **told))
+def wish(layout: Platform, action: SiteAction, site: str) -> object:
+    told = {"bootstrap": "127.0.0.1:9092"} if action is SiteAction.ADD else {}
+    return plan_change(
+        layout, SiteRequest(action=action, site=site, local=action is SiteAction.ADD, **told)
+    )
 
 
 def gateway(**said: Any) -> object:
@@ -101,7 +101,7 @@ def schema_file(layout: Platform, name: str) -> object:
 
 
 def terraform(name: str) -> object:
-    asked = TerraformWish(environment=name, action=TerraformAction.APPLY)
+    asked = EnvironmentRequest(environment=name, action=TerraformAction.APPLY)
     return refuse_unmeant(asked, ["dev", "prod"])
 
 
@@ -149,10 +149,10 @@ DOORS: dict[str, Callable[[Platform, str], object]] = {
     ),
     "command: pipeline": find_pipeline,
     "command: site": find_site,
-    "command: site add": lambda layout, n: wish(layout, Action.ADD, n),
-    "command: site change": lambda layout, n: wish(layout, Action.CHANGE, n),
-    "command: site retire": lambda layout, n: wish(layout, Action.RETIRE, n),
-    "command: site rotate": lambda layout, n: wish(layout, Action.ROTATE, n),
+    "command: site add": lambda layout, n: wish(layout, SiteAction.ADD, n),
+    "command: site change": lambda layout, n: wish(layout, SiteAction.CHANGE, n),
+    "command: site retire": lambda layout, n: wish(layout, SiteAction.RETIRE, n),
+    "command: site rotate": lambda layout, n: wish(layout, SiteAction.ROTATE, n),
     "command: relay, a loss at a site": lambda _, n: read_part(f"{n}/t/0"),
     "command: relay, a loss of a topic": lambda _, n: read_part(f"plant-a/{n}/0"),
     "form: environment": lambda _, n: terraform(n),

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from millrace.cli import app
-from millrace.cloud.core.cloud_check import JOBS, Asked, find_gaps
+from millrace.cloud.core.cloud_check import JOBS, WantedEnvironment, find_gaps
 from millrace.cloud.core.infrastructure import InfrastructureError
 from millrace.cloud.io.release import name_release
 from millrace.cloud.io.terraform_outputs import read_outputs
@@ -27,7 +27,7 @@ SECRET = f"arn:aws:secretsmanager:eu-central-1:{ACCOUNT}:secret:AmazonMSK_x"
 PIPELINE = PipelineSpec(
     name="heat", sites="all", topics=("heat",), format="json", table="heat", runner="emr-serverless"
 )
-ASKED = Asked(
+ASKED = WantedEnvironment(
     environment="prod",
     release="0.1.0-abc",
     pipelines=(PIPELINE,),

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from millrace.cloud.core.infrastructure import (
-    Action,
+    EnvironmentRequest,
     InfrastructureError,
-    Wish,
+    TerraformAction,
     apply_step,
     plan_step,
     refuse_unmeant,
@@ -20,8 +20,8 @@ from millrace.cloud.io.terraform_run import terraform_environment
 from millrace.processes.io.process_table import JOB_VARIABLE, STACK_VARIABLE
 
 HERE, PLAN, LOG = Path("/e/dev"), Path("/r/agreed.tfplan"), Path("/r/plan/terraform.log")
-APPLY = Wish(environment="dev", action=Action.APPLY)
-DESTROY = Wish(environment="dev", action=Action.DESTROY, typed="dev")
+APPLY = EnvironmentRequest(environment="dev", action=TerraformAction.APPLY)
+DESTROY = EnvironmentRequest(environment="dev", action=TerraformAction.DESTROY, typed="dev")
 LOCKED = """\
 Error: Error acquiring the state lock
 
@@ -56,8 +56,8 @@ Plan: 3 to add, 1 to change, 4 to destroy.
     [
         ({"environment": "live"}, "'live' is not a folder .* there is dev, prod"),
         ({"typed": "dev"}, "typed='dev' is for destroy"),
-        ({"action": Action.DESTROY}, "typed='': to destroy 'dev'"),
-        ({"action": Action.DESTROY, "typed": "prod"}, "typed='prod': to destroy 'dev'"),
+        ({"action": TerraformAction.DESTROY}, "typed='': to destroy 'dev'"),
+        ({"action": TerraformAction.DESTROY, "typed": "prod"}, "typed='prod': to destroy 'dev'"),
     ],
     ids=["unknown", "typed for apply", "not typed", "another typed"],
 )
@@ -69,7 +69,7 @@ def test_what_cannot_be_meant_is_refused_with_the_way_out(change: dict[str, str]
 @pytest.mark.parametrize(
     "wish", [APPLY, DESTROY, DESTROY.model_copy(update={"typed": "", "dry_run": True})]
 )
-def test_what_is_meant_is_not_refused(wish: Wish) -> None:
+def test_what_is_meant_is_not_refused(wish: EnvironmentRequest) -> None:
     refuse_unmeant(wish, ["dev"])
 
 

@@ -9,18 +9,18 @@ import pytest
 from millrace.devices.core.registration import (
     Device,
     Entry,
-    Kind,
+    EntryFilter,
     NotRegisteredError,
     Registered,
+    RegisteredKind,
     RegistrationError,
     Sensor,
     SensorType,
-    Wanted,
     select,
 )
 from millrace.devices.core.registration_change import (
-    Change,
-    Outcome,
+    RegistrationChange,
+    RegistrationOutcome,
     plan_registration,
     plan_retirement,
 )
@@ -34,20 +34,22 @@ OIL = Sensor(name="Oil", device_id="press-7", sensor_type_id="celsius")
 GONE = Sensor(name="Gone", device_id="press-1", sensor_type_id="celsius", retired_at=NOW)
 KNOWN = Registered(
     {
-        Kind.DEVICE: {"press-7": PRESS, "press-1": OLD},
-        Kind.SENSOR: {"oil": OIL, "gone": GONE},
-        Kind.SENSOR_TYPE: {"celsius": CELSIUS, "bar": BAR},
+        RegisteredKind.DEVICE: {"press-7": PRESS, "press-1": OLD},
+        RegisteredKind.SENSOR: {"oil": OIL, "gone": GONE},
+        RegisteredKind.SENSOR_TYPE: {"celsius": CELSIUS, "bar": BAR},
     }
 )
 NOTHING = Registered({})
 
 
-def register(kind: str, object_id: str, known=KNOWN, again: bool = False, **given: str) -> Change:
-    return plan_registration(known, Kind(kind), object_id, given, again=again)
+def register(
+    kind: str, object_id: str, known=KNOWN, again: bool = False, **given: str
+) -> RegistrationChange:
+    return plan_registration(known, RegisteredKind(kind), object_id, given, again=again)
 
 
-def retire(kind: str, object_id: str) -> Change:
-    return plan_retirement(KNOWN, Kind(kind), object_id, NOW)
+def retire(kind: str, object_id: str) -> RegistrationChange:
+    return plan_retirement(KNOWN, RegisteredKind(kind), object_id, NOW)
 
 
 @pytest.mark.parametrize(
@@ -147,27 +149,27 @@ def test_a_retired_thing_keeps_its_words():
 
 def test_what_is_brought_back_is_in_use_again():
     change = register("device", "press-1", again=True)
-    assert change.outcome is Outcome.BACK
+    assert change.outcome is RegistrationOutcome.BACK
     assert change.entry.thing == OLD.model_copy(update={"retired_at": None})
 
 
 def test_many_dependents_are_counted_and_some_are_named():
     sensors = {f"s{number}": OIL for number in range(8)}
-    known = Registered({**KNOWN.things, Kind.SENSOR: sensors})
+    known = Registered({**KNOWN.things, RegisteredKind.SENSOR: sensors})
     with pytest.raises(RegistrationError, match=r"sensors s0, s1, s2, s3, s4 and 3 more"):
-        plan_retirement(known, Kind.DEVICE, "press-7", NOW)
+        plan_retirement(known, RegisteredKind.DEVICE, "press-7", NOW)
 
 
 @pytest.mark.parametrize(
     ("wanted", "ids"),
     [
-        (Wanted(), ["press-7", "oil", "bar", "celsius"]),
-        (Wanted(retired=True), ["press-1", "press-7", "gone", "oil", "bar", "celsius"]),
-        (Wanted(kind=Kind.SENSOR), ["oil"]),
-        (Wanted(device="press-7"), ["oil"]),
-        (Wanted(device="press-1", retired=True), ["gone"]),
-        (Wanted(device="press-7", sensor_type="celsius"), ["oil"]),
-        (Wanted(device="press-7", sensor_type="bar"), []),
+        (EntryFilter(), ["press-7", "oil", "bar", "celsius"]),
+        (EntryFilter(retired=True), ["press-1", "press-7", "gone", "oil", "bar", "celsius"]),
+        (EntryFilter(kind=RegisteredKind.SENSOR), ["oil"]),
+        (EntryFilter(device="press-7"), ["oil"]),
+        (EntryFilter(device="press-1", retired=True), ["gone"]),
+        (EntryFilter(device="press-7", sensor_type="celsius"), ["oil"]),
+        (EntryFilter(device="press-7", sensor_type="bar"), []),
     ],
 )
 def test_list_shows_what_was_asked_for(wanted, ids):
@@ -176,8 +178,8 @@ def test_list_shows_what_was_asked_for(wanted, ids):
 
 def test_a_filter_that_names_nothing_is_an_error():
     with pytest.raises(NotRegisteredError, match="did you mean 'press-7'"):
-        select(KNOWN, Wanted(device="pres-7"))
+        select(KNOWN, EntryFilter(device="pres-7"))
 
 
 def test_an_entry_names_its_kind():
-    assert str(Entry(Kind.SENSOR_TYPE, "bar", BAR)) == "sensor-type 'bar'"
+    assert str(Entry(RegisteredKind.SENSOR_TYPE, "bar", BAR)) == "sensor-type 'bar'"

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from millrace.base.ranges import Range
-from millrace.incidents.core.event import Event, Gap, Kind, make_event, read_event
+from millrace.incidents.core.event import Event, EventKind, Gap, make_event, read_event
 from millrace.incidents.core.event_sources import (
     of_alarms,
     of_change,
@@ -25,10 +25,9 @@ from millrace.jobs.core.trend import InputTrend, Trend
 from millrace.kafka.core.coordinates import Part
 from millrace.pipelines.core.spec import Supervise
 from millrace.quality.core.quality_task import QualityResult
-from millrace.quality.core.verdict import Outcome
-from millrace.repair.core.alarms import Alarm, disagreement_alarm, unreachable_alarm
-from millrace.repair.core.alarms import Kind as AlarmKind
-from millrace.repair.core.verify_spec import Facts, Verdict, part_alarms
+from millrace.quality.core.verdict import ExpectationOutcome
+from millrace.repair.core.alarms import Alarm, AlarmKind, disagreement_alarm, unreachable_alarm
+from millrace.repair.core.verify_spec import Facts, PartitionVerdict, part_alarms
 
 NOW = datetime(2026, 1, 1, 3, tzinfo=UTC)
 PART = Part("plant-a", "t", 0)
@@ -39,7 +38,7 @@ def gap_alarm(kind: AlarmKind = AlarmKind.ORPHANED, part: Part = PART) -> Alarm:
     return disagreement_alarm("p", kind, part, (SPAN,))
 
 
-def events_of(conditions: str) -> list[Kind]:
+def events_of(conditions: str) -> list[EventKind]:
     """The events of a journal that is written a note at a time."""
     journal, kinds = Journal(), []
     for number, name in enumerate(conditions.split(", ")):
@@ -50,7 +49,7 @@ def events_of(conditions: str) -> list[Kind]:
     return kinds
 
 
-LOOP, UP = Kind.CRASH_LOOPING, Kind.GIVEN_UP
+LOOP, UP = EventKind.CRASH_LOOPING, EventKind.GIVEN_UP
 
 
 @pytest.mark.parametrize(
@@ -67,7 +66,7 @@ LOOP, UP = Kind.CRASH_LOOPING, Kind.GIVEN_UP
         ("lagging, stuck, stale, fenced, out of sight", []),
     ],
 )
-def test_a_loop_is_told_once_until_it_is_over(conditions: str, events: list[Kind]) -> None:
+def test_a_loop_is_told_once_until_it_is_over(conditions: str, events: list[EventKind]) -> None:
     assert events_of(conditions) == events
 
 
@@ -120,14 +119,14 @@ def test_each_site_that_falls_silent_is_told_once() -> None:
     first = of_silences("p", (), {"a": "no word"}, NOW)
     second = of_silences("p", {"a": "no word"}, {"a": "no word", "b": "no word"}, NOW)
     assert [[event.site for event in events] for events in (first, second)] == [["a"], ["b"]]
-    assert first[0].kind == Kind.SITE_SILENT
+    assert first[0].kind == EventKind.SITE_SILENT
 
 
 def test_each_site_that_is_halted_is_told_once_and_is_not_silent_too() -> None:
     first = of_halts("p", (), {"a": "gone"}, NOW)
     second = of_halts("p", {"a": "gone"}, {"a": "gone", "b": "refused"}, NOW)
     assert [[event.site for event in events] for events in (first, second)] == [["a"], ["b"]]
-    assert (first[0].kind, first[0].text) == (Kind.SITE_HALTED, "site 'a' halted: gone")
+    assert (first[0].kind, first[0].text) == (EventKind.SITE_HALTED, "site 'a' halted: gone")
     site = InputTrend(
         position=1,
         end=1,
@@ -142,7 +141,7 @@ def test_each_site_that_is_halted_is_told_once_and_is_not_silent_too() -> None:
 
 
 def verdict(*, passed: bool) -> QualityResult:
-    outcome = Outcome(
+    outcome = ExpectationOutcome(
         type="expect_column_max", subject="value", arguments={}, severity="critical", passed=passed
     )
     return QualityResult.model_validate(
@@ -166,7 +165,7 @@ def test_a_failed_verdict_is_an_event_with_its_reasons() -> None:
     event = of_verdict(verdict(passed=False))
     assert event
     assert event == of_verdict(verdict(passed=False)), "the same check is the same event"
-    assert event.kind == Kind.QUALITY_FAILED
+    assert event.kind == EventKind.QUALITY_FAILED
     assert "expect_column_max of value" in event.text
     assert of_verdict(verdict(passed=True)) is None
 
@@ -174,7 +173,7 @@ def test_a_failed_verdict_is_an_event_with_its_reasons() -> None:
 def test_all_gaps_of_one_look_are_one_event() -> None:
     other = gap_alarm(AlarmKind.UNREFINED, Part("plant-b", "t", 1))
     (event,) = of_alarms("p", (gap_alarm(), other), (), NOW)
-    assert event.kind == Kind.GAP_FOUND
+    assert event.kind == EventKind.GAP_FOUND
     assert event.gaps == (
         Gap(site="plant-a", topic="t", partition=0, span=SPAN),
         Gap(site="plant-b", topic="t", partition=1, span=SPAN, source="bronze"),
@@ -184,7 +183,7 @@ def test_all_gaps_of_one_look_are_one_event() -> None:
 
 
 def test_what_bronze_misses_and_silver_has_is_one_gap() -> None:
-    (missing,) = part_alarms("p", PART, Facts((), 8, None), Verdict((SPAN,), (), (), ()))
+    (missing,) = part_alarms("p", PART, Facts((), 8, None), PartitionVerdict((SPAN,), (), (), ()))
     (event,) = of_alarms("p", (missing, gap_alarm(AlarmKind.ORPHANED)), (), NOW)
     assert event.gaps == (Gap(site="plant-a", topic="t", partition=0, span=SPAN),)
 
@@ -198,12 +197,12 @@ def test_an_alarm_is_told_again_only_when_it_changed() -> None:
     known, away = gap_alarm(), unreachable_alarm("plant-b", "no answer")
     assert of_alarms("p", (known, away), (known, away), NOW) == ()
     (event,) = of_alarms("p", (known, away), (known,), NOW)
-    assert (event.kind, event.site) == (Kind.SITE_SILENT, "plant-b")
+    assert (event.kind, event.site) == (EventKind.SITE_SILENT, "plant-b")
 
 
 def test_an_event_reads_as_written_and_anything_else_is_none() -> None:
     event = make_event(
-        Kind.GAP_FOUND,
+        EventKind.GAP_FOUND,
         "p",
         NOW,
         "x",
@@ -223,8 +222,8 @@ def test_an_event_reads_as_written_and_anything_else_is_none() -> None:
 
 
 def test_ids_in_order_are_events_in_order_and_names_of_files() -> None:
-    later = make_event(Kind.SITE_SILENT, "p", NOW + timedelta(milliseconds=1), "x", "plant-a")
-    first = make_event(Kind.SITE_SILENT, "p", NOW, "x", "plant-b")
+    later = make_event(EventKind.SITE_SILENT, "p", NOW + timedelta(milliseconds=1), "x", "plant-a")
+    first = make_event(EventKind.SITE_SILENT, "p", NOW, "x", "plant-b")
     assert first.id < later.id == "20260101T030000.001-site-silent-p-plant-a"
 
 
@@ -238,7 +237,7 @@ def test_a_topic_made_anew_is_one_event_however_often_a_heartbeat_says_so() -> N
         told += of_made_anew("p", journal, heard)
         journal = heard
     assert [(event.kind, event.site, event.at) for event in told] == [
-        (Kind.TOPIC_ANEW, "plant-a", one.found_at) for one in (first, again)
+        (EventKind.TOPIC_ANEW, "plant-a", one.found_at) for one in (first, again)
     ]
     # A watch that lost its notes tells the same events: their ids are the same.
     assert of_made_anew("p", Journal(), Journal().hearing(beat_of((first, again)))) == tuple(told)

@@ -10,7 +10,7 @@ from millrace.base.hidden import hidden
 from millrace.base.ranges import Range
 from millrace.fleet.core.incident_page import Scene, render_incident
 from millrace.fleet.core.pipeline_card import make_card, make_page
-from millrace.incidents.core.event import Event, Gap, Kind, make_event
+from millrace.incidents.core.event import Event, EventKind, Gap, make_event
 from millrace.incidents.core.incident import WINDOW, Incident, forgotten, gather, replay_form
 from millrace.incidents.core.incident_advice import advise
 from millrace.jobs.core.condition import Condition
@@ -22,7 +22,7 @@ NOW = datetime(2026, 1, 1, 3, tzinfo=UTC)
 
 def event(
     minute: float = 0,
-    kind: Kind = Kind.SITE_SILENT,
+    kind: EventKind = EventKind.SITE_SILENT,
     pipeline: str = "p",
     site: str = "plant-a",
     gaps: tuple[Gap, ...] = (),
@@ -54,7 +54,7 @@ END = WINDOW.total_seconds() / 60
         ([event(0), event(END - 0.1, site="b")], [2]),
         ([event(0), event(END)], [1, 1]),
         ([event(0), event(END - 1), event(END + 1)], [2, 1]),
-        ([event(0), event(1, kind=Kind.GAP_FOUND)], [1, 1]),
+        ([event(0), event(1, kind=EventKind.GAP_FOUND)], [1, 1]),
         ([event(0), event(1, pipeline="q")], [1, 1]),
         ([event(0), event(0)], [1]),
         ([event(5), event(0, site="b")], [2]),
@@ -127,13 +127,13 @@ def scene(journal: Journal | None = None, log: tuple[str, ...] = ()) -> Scene:
     return Scene(at=NOW, airflow="https://airflow", page=page, log=log)
 
 
-def incident(kind: Kind = Kind.GAP_FOUND, text: str = "no word") -> Incident:
-    gaps = (gap(),) if kind == Kind.GAP_FOUND else ()
+def incident(kind: EventKind = EventKind.GAP_FOUND, text: str = "no word") -> Incident:
+    gaps = (gap(),) if kind == EventKind.GAP_FOUND else ()
     return Incident(events=(event(kind=kind, gaps=gaps, text=text),))
 
 
-@pytest.mark.parametrize("kind", list(Kind))
-def test_every_kind_has_a_page_that_says_what_to_do(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", list(EventKind))
+def test_every_kind_has_a_page_that_says_what_to_do(kind: EventKind) -> None:
     page = render_incident(incident(kind), scene())
     assert f"{kind}: p" in page
     for step in advise(incident(kind)):
@@ -141,17 +141,17 @@ def test_every_kind_has_a_page_that_says_what_to_do(kind: Kind) -> None:
 
 
 def test_a_relay_has_no_page_of_a_pipeline() -> None:
-    steps = advise(incident(Kind.RELAY_HALTED))
+    steps = advise(incident(EventKind.RELAY_HALTED))
     assert [step.path for step in steps] == [None, None]
     assert steps[1].command == "millrace relay p --accept-loss SITE/TOPIC/PARTITION"
 
 
 def test_a_job_that_is_no_pipelines_leads_to_its_own_pages() -> None:
-    paths = {step.path for step in advise(incident(Kind.GIVEN_UP), "counting.p")}
+    paths = {step.path for step in advise(incident(EventKind.GIVEN_UP), "counting.p")}
     assert {"/plugin/fleet?job=p", "/dags/counting.p/runs"} <= paths
     assert not any(path and "pipeline" in path for path in paths)
     bare = Scene(at=NOW, airflow="https://airflow", dag_id="counting.p", log=("died",))
-    page = render_incident(incident(Kind.GIVEN_UP), bare)
+    page = render_incident(incident(EventKind.GIVEN_UP), bare)
     assert "https://airflow/dags/counting.p/runs" in page
     assert "<pre>died</pre>" in page
 
@@ -185,7 +185,7 @@ def test_a_gap_is_offered_with_the_command_that_brings_it_back() -> None:
 
 def test_a_pipeline_that_is_no_more_has_a_page_too() -> None:
     bare = Scene(at=NOW, airflow="https://airflow")
-    assert "site silent: p" in render_incident(incident(Kind.SITE_SILENT), bare)
+    assert "site silent: p" in render_incident(incident(EventKind.SITE_SILENT), bare)
 
 
 def test_the_oldest_are_forgotten() -> None:

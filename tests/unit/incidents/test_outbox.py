@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from millrace.base.errors import SpecErrors
-from millrace.incidents.core.event import Event, Kind, make_event, read_event
+from millrace.incidents.core.event import Event, EventKind, make_event, read_event
 from millrace.incidents.core.incident import gather
 from millrace.incidents.io.incident_folders import Incidents
 from millrace.incidents.io.outbox import Outbox, tell
@@ -29,7 +29,7 @@ SETTINGS = "airflow_port: 8080\nevents_site: plant-a\nwebhook_file: var/secrets/
 
 
 def event(number: int) -> Event:
-    return make_event(Kind.GAP_FOUND, "p", NOW + timedelta(seconds=number), f"{number}")
+    return make_event(EventKind.GAP_FOUND, "p", NOW + timedelta(seconds=number), f"{number}")
 
 
 def layout(home: Path, text: str = SETTINGS) -> Platform:

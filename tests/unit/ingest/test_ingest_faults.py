@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from millrace.ingest.core.ingest_faults import Verdict, judge
+from millrace.ingest.core.ingest_faults import FaultVerdict as Verdict
+from millrace.ingest.core.ingest_faults import judge
 
 _KAFKA = "org.apache.kafka.common.errors"
 _SECRETS = "software.amazon.awssdk.services.secretsmanager.model"

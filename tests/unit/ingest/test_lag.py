@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from millrace.base.backoff import Backoff
 from millrace.ingest.core.lag import (
-    Bounds,
+    HeldOffsets,
     Offsets,
     Throughput,
     batch_rows,
@@ -33,7 +33,7 @@ def test_spark_offsets_are_read_per_partition() -> None:
 
 
 def test_a_partition_never_read_begins_at_its_oldest_record() -> None:
-    bounds = {P0: Bounds(0, 10), P1: Bounds(40, 50)}
+    bounds = {P0: HeldOffsets(0, 10), P1: HeldOffsets(40, 50)}
     assert start_positions({P0: 7}, bounds) == {P0: 7, P1: 40}
 
 
@@ -44,12 +44,12 @@ def test_what_was_read_counts_also_where_the_broker_never_answered() -> None:
 
 
 def test_only_partitions_with_records_left_wait() -> None:
-    bounds = {P0: Bounds(0, 10), P1: Bounds(0, 5)}
+    bounds = {P0: HeldOffsets(0, 10), P1: HeldOffsets(0, 5)}
     assert waiting({P0: 4, P1: 5}, bounds) == {P0: 4}
 
 
 def test_lag_is_the_distance_to_the_broker_end() -> None:
-    bounds = {P0: Bounds(0, 10), P1: Bounds(0, 5)}
+    bounds = {P0: HeldOffsets(0, 10), P1: HeldOffsets(0, 5)}
     first, second = measure({P1: 5, P0: 4}, bounds, {P0: NOON}, {P1: NOON})
     assert (first.partition, first.records, first.oldest_waiting) == (0, 6, NOON)
     assert (second.partition, second.records, second.oldest_waiting) == (1, 0, None)
@@ -57,7 +57,7 @@ def test_lag_is_the_distance_to_the_broker_end() -> None:
 
 
 def test_what_waits_is_never_newer_than_the_newest_message() -> None:
-    bounds, later = {P0: Bounds(0, 10)}, NOON + timedelta(seconds=5)
+    bounds, later = {P0: HeldOffsets(0, 10)}, NOON + timedelta(seconds=5)
     for oldest, newest in ((NOON, later), (later, NOON)):
         (part,) = measure({P0: 4}, bounds, {P0: oldest}, {P0: newest})
         assert (part.oldest_waiting, part.newest_at) == (oldest, later)
@@ -66,30 +66,30 @@ def test_what_waits_is_never_newer_than_the_newest_message() -> None:
 @pytest.mark.parametrize(
     ("held", "seen", "asked"),
     [
-        (Bounds(0, 10), {}, {P0: 10}),
-        (Bounds(0, 10), {P0: 10}, {}),
-        (Bounds(0, 11), {P0: 10}, {P0: 11}),
-        (Bounds(0, 3), {P0: 10}, {P0: 3}),
-        (Bounds(10, 10), {}, {}),
+        (HeldOffsets(0, 10), {}, {P0: 10}),
+        (HeldOffsets(0, 10), {P0: 10}, {}),
+        (HeldOffsets(0, 11), {P0: 10}, {P0: 11}),
+        (HeldOffsets(0, 3), {P0: 10}, {P0: 3}),
+        (HeldOffsets(10, 10), {}, {}),
     ],
     ids=["never seen", "stands", "grew", "made anew", "empty"],
 )
 def test_the_newest_record_is_looked_for_where_an_end_moved(
-    held: Bounds, seen: dict, asked: dict
+    held: HeldOffsets, seen: dict, asked: dict
 ) -> None:
     assert moved_ends({P0: held}, seen) == asked
 
 
 def test_a_new_checkpoint_begins_behind_what_the_table_has() -> None:
     held = {("a", 0): 8, ("a", 1): 3, ("gone", 0): 7}
-    bounds = {("a", 0): Bounds(2, 9), ("a", 1): Bounds(5, 9), ("b", 0): Bounds(0, 4)}
+    bounds = {("a", 0): HeldOffsets(2, 9), ("a", 1): HeldOffsets(5, 9), ("b", 0): HeldOffsets(0, 4)}
     # The broker has deleted what follows in a-1, and b is new: both from the oldest record on.
     assert json.loads(start_after(held, bounds)) == {"a": {"0": 8, "1": -2}, "b": {"0": -2}}
 
 
 def test_a_table_that_has_all_that_is_gone_begins_there_and_not_at_the_oldest() -> None:
     """Else what retention deletes between this look and the first batch is skipped in silence."""
-    assert json.loads(start_after({P0: 5}, {P0: Bounds(5, 9)})) == {"readings": {"0": 5}}
+    assert json.loads(start_after({P0: 5}, {P0: HeldOffsets(5, 9)})) == {"readings": {"0": 5}}
 
 
 parts = st.dictionaries(
@@ -108,7 +108,7 @@ def test_a_new_checkpoint_takes_nothing_twice_and_passes_over_only_what_was_gone
     """Whatever the table holds of a partition, below, between and above what the broker has; and
     whatever retention deletes before the first batch."""
     held = {part: ends for part, (ends, *_) in found.items() if ends is not None}
-    bounds = {part: Bounds(low, low + more) for part, (_, low, more, _) in found.items()}
+    bounds = {part: HeldOffsets(low, low + more) for part, (_, low, more, _) in found.items()}
     others = {("gone", 0): 3} if has_others else {}
     begins = parse_offsets(start_after(held | others, bounds))
     assert begins.keys() == bounds.keys()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millrace.ingest.core.lag import Bounds
+from millrace.ingest.core.lag import HeldOffsets
 from millrace.ingest.core.restored import cut_off, looks, replaced, still_there
 from millrace.kafka.core.record_time import EARLIEST, LATEST
 
@@ -15,13 +15,13 @@ NOON_MS = 1_763_467_200_123
 
 
 def test_a_partition_that_ends_before_what_was_read_is_cut_off() -> None:
-    bounds = {P0: Bounds(0, 9), P1: Bounds(0, 10), P2: Bounds(3, 4)}
+    bounds = {P0: HeldOffsets(0, 9), P1: HeldOffsets(0, 10), P2: HeldOffsets(3, 4)}
     assert cut_off({P0: 10, P1: 10}, bounds) == {P0}
 
 
 def test_another_record_where_one_was_read_tells_and_a_gap_does_not() -> None:
     read = {P0: (9, NOON_MS), P1: (9, NOON_MS), P2: (9, NOON_MS)}
-    bounds = {P0: Bounds(0, 12), P1: Bounds(9, 10), P2: Bounds(0, 9)}
+    bounds = {P0: HeldOffsets(0, 12), P1: HeldOffsets(9, 10), P2: HeldOffsets(0, 9)}
     assert still_there(read, bounds) == {P0: 9, P1: 9}
     # The record of P1 was compacted away, and the next is of another time.
     assert replaced(read, {P0: (9, NOON_MS + 1), P1: (10, NOON_MS + 1)}) == {P0}

@@ -13,9 +13,9 @@ from millrace.ingest.core.sharing import (
     SENDS_WITHIN_S,
     SHARED_ROWS,
     SHARED_S,
+    BatchLimits,
     Crowd,
-    Done,
-    Limits,
+    FinishedBatch,
     Portion,
     fixed_rows,
     task_count,
@@ -58,7 +58,7 @@ def test_where_nothing_is_measured_a_batch_is_short_beside_others(
 
 
 limits = st.builds(
-    Limits,
+    BatchLimits,
     rows=st.integers(1, 5_000_000),
     size=st.integers(1 << 20, 1 << 32),
     sites=st.integers(1, 5),
@@ -75,14 +75,14 @@ limits = st.builds(
     ),
 )
 def test_no_portion_is_beyond_any_bound_whatever_the_batches_were(
-    limits: Limits, batches: list[tuple[float, float, int, bool]]
+    limits: BatchLimits, batches: list[tuple[float, float, int, bool]]
 ) -> None:
     """Batches that read a share of what they might, took so long, of records of one size each."""
     portion = limits.first
     assert 1 <= portion.rows <= min(FIRST_ROWS, limits.rows)
     for share, took_s, record_size, beside_fresh in batches:
         rows = int(portion.rows * share)
-        done = Done(rows, took_s, rows, rows * record_size)
+        done = FinishedBatch(rows, took_s, rows, rows * record_size)
         is_full = limits.is_full(portion, done)
         portion = limits.next_portion(portion, done, beside_fresh=beside_fresh)
         assert 1 <= portion.rows <= limits.rows
@@ -104,12 +104,14 @@ def test_a_backlog_beside_others_is_read_in_batches_of_about_a_second(
     rows_per_s: float, price_s: float, sites: int, slower: float
 ) -> None:
     """On a machine that becomes slower or quicker meanwhile."""
-    limits = Limits(rows=2_000_000, size=1 << 40, sites=sites, slots=2)
+    limits = BatchLimits(rows=2_000_000, size=1 << 40, sites=sites, slots=2)
     portion = limits.first
     for speed in (rows_per_s, rows_per_s / slower):
         for _ in range(20):
             took_s = price_s + portion.rows / speed
-            portion = limits.next_portion(portion, Done(portion.rows, took_s), beside_fresh=True)
+            portion = limits.next_portion(
+                portion, FinishedBatch(portion.rows, took_s), beside_fresh=True
+            )
         took_s = price_s + portion.rows / speed
         is_short = took_s <= 1.3 * SHARED_S
         assert is_short or portion.rows == LEAST_SHARED_ROWS
@@ -117,18 +119,20 @@ def test_a_backlog_beside_others_is_read_in_batches_of_about_a_second(
 
 
 def test_a_site_alone_reads_all_that_its_bounds_allow_after_a_few_batches() -> None:
-    limits = Limits(rows=2_000_000, size=1 << 30, sites=1, slots=2)
+    limits = BatchLimits(rows=2_000_000, size=1 << 30, sites=1, slots=2)
     portion, sizes = limits.first, []
     while portion.rows < 2_000_000:
         sizes.append(portion.rows)
-        done = Done(portion.rows, 60.0, portion.rows, portion.rows * 250)
+        done = FinishedBatch(portion.rows, 60.0, portion.rows, portion.rows * 250)
         portion = limits.next_portion(portion, done, beside_fresh=False)
     assert sizes == [100_000, 400_000, 1_600_000]
 
 
 def test_few_messages_of_a_slow_machine_leave_room_for_a_backlog() -> None:
-    limits = Limits(rows=2_000_000, size=1 << 30, sites=3, slots=2)
-    portion = limits.next_portion(limits.first, Done(10, 30.0, 10, 2_500), beside_fresh=True)
+    limits = BatchLimits(rows=2_000_000, size=1 << 30, sites=3, slots=2)
+    portion = limits.next_portion(
+        limits.first, FinishedBatch(10, 30.0, 10, 2_500), beside_fresh=True
+    )
     assert portion == Portion(LEAST_SHARED_ROWS)
 
 
@@ -136,8 +140,8 @@ def test_few_messages_of_a_slow_machine_leave_room_for_a_backlog() -> None:
 def test_the_fewer_the_cores_the_longer_a_backlog_rests_beside_fresh_sites(
     slots: int, rest_s: float
 ) -> None:
-    limits = Limits(rows=2_000_000, size=1 << 30, sites=2, slots=slots)
-    portion = limits.next_portion(Portion(50_000), Done(50_000, 2.0), beside_fresh=True)
+    limits = BatchLimits(rows=2_000_000, size=1 << 30, sites=2, slots=slots)
+    portion = limits.next_portion(Portion(50_000), FinishedBatch(50_000, 2.0), beside_fresh=True)
     assert portion.rest_s == pytest.approx(rest_s)
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from millrace.ingest.core.ingest_faults import Fault, Verdict
+from millrace.ingest.core.ingest_faults import Fault, FaultVerdict
 from millrace.ingest.core.standing import LONGEST_RETRY_S, WELL_AFTER_S, Standing, end_of_all
 
-GONE = Fault(Verdict.HALT, "records are gone")
-REFUSED = Fault(Verdict.LOGIN, "refused")
-AWAY = Fault(Verdict.UNREACHABLE, "no answer")
+GONE = Fault(FaultVerdict.HALT, "records are gone")
+REFUSED = Fault(FaultVerdict.LOGIN, "refused")
+AWAY = Fault(FaultVerdict.UNREACHABLE, "no answer")
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ AWAY = Fault(Verdict.UNREACHABLE, "no answer")
         (REFUSED, False, "refused"),
         (REFUSED, True, ""),
         (AWAY, False, ""),
-        (Fault(Verdict.RETRY, "once more"), False, ""),
+        (Fault(FaultVerdict.RETRY, "once more"), False, ""),
     ],
     ids=["for good", "wrong password", "the password was changed", "away", "passing"],
 )

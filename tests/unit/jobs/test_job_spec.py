@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from millrace.ingest.core.ingest_spec import IngestSpec
-from millrace.jobs.core.spec import JobSpec, Login
+from millrace.jobs.core.spec import JobSpec, SiteLogin
 from millrace.jobs.io.mailbox import Mailbox
 from millrace.settings.core.engine import EngineSpec
 
@@ -29,7 +29,7 @@ class CountSpec(JobSpec):
 def test_what_hands_a_specification_on_keeps_the_fields_of_a_kind_that_it_does_not_know(
     tmp_path: Path,
 ) -> None:
-    logins = (Login(user="counter", site="plant-a"),)
+    logins = (SiteLogin(user="counter", site="plant-a"),)
     spec = CountSpec(id="c", up_to=7, logins=logins, **COMMON)
     box = Mailbox(tmp_path)
     box.write_job(spec)

@@ -10,7 +10,7 @@ from millrace.ingest.core.ingest_beat import IngestBeat, SiteBeat
 from millrace.jobs.core.condition import Condition, Observation, backoff
 from millrace.jobs.core.heartbeat import PartitionLag, Phase, may_beat
 from millrace.jobs.core.spec import JobState, JobStatus
-from millrace.jobs.core.supervision import Action, Decision, Start, decide
+from millrace.jobs.core.supervision import Action, Decision, JobStart, decide
 from millrace.jobs.core.trend import Trend, follow
 from millrace.pipelines.core.spec import Supervise
 
@@ -69,10 +69,10 @@ def beat(
     )
 
 
-def failures(*ago_s: float) -> tuple[Start, ...]:
+def failures(*ago_s: float) -> tuple[JobStart, ...]:
     """The last of them made the generation that is looked at."""
     return tuple(
-        Start(generation=4 - len(ago_s) + n, at=ago(seconds=s), reason="", failure=True)
+        JobStart(generation=4 - len(ago_s) + n, at=ago(seconds=s), reason="", failure=True)
         for n, s in enumerate(ago_s)
     )
 
@@ -383,7 +383,7 @@ BUDGET = {
 
 @pytest.mark.parametrize(("seen", "starts", "action", "reason"), BUDGET.values(), ids=BUDGET)
 def test_a_budget_and_pauses_bound_the_restarts(
-    seen: Observation, starts: tuple[Start, ...], action: Action, reason: str
+    seen: Observation, starts: tuple[JobStart, ...], action: Action, reason: str
 ) -> None:
     decision = decide(seen, POLICY, starts)
     assert decision.action == action

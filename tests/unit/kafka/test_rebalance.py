@@ -6,17 +6,17 @@ from collections import Counter
 
 import pytest
 
-from millrace.kafka.core.rebalance import Place, plan_moves
+from millrace.kafka.core.rebalance import MovedPartition, plan_moves
 
 
-def held(*replicas: tuple[int, ...]) -> dict[Place, tuple[int, ...]]:
-    return {Place("t", number): ones for number, ones in enumerate(replicas)}
+def held(*replicas: tuple[int, ...]) -> dict[MovedPartition, tuple[int, ...]]:
+    return {MovedPartition("t", number): ones for number, ones in enumerate(replicas)}
 
 
 THREE = held(*[(1 + n % 3, 1 + (n + 1) % 3, 1 + (n + 2) % 3) for n in range(8)])
 
 
-def load(planned: dict[Place, tuple[int, ...]]) -> list[int]:
+def load(planned: dict[MovedPartition, tuple[int, ...]]) -> list[int]:
     counted = Counter(broker for replicas in planned.values() for broker in replicas)
     return [counted[broker] for broker in sorted(counted)]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from deltalake import write_deltalake
 
-from millrace.incidents.core.event import Kind, read_event
+from millrace.incidents.core.event import EventKind, read_event
 from millrace.incidents.core.incident import Incident
 from millrace.incidents.core.incident_advice import advise
 from millrace.incidents.io.outbox import Outbox
@@ -74,7 +74,7 @@ def test_what_is_held_back_is_told_once_a_day_with_the_way_to_say_yes(
         (event_id,) = outbox.ids()
     event = read_event(outbox.read(event_id) or "")
     assert event
-    assert event.kind == Kind.DAYS_HELD
+    assert event.kind == EventKind.DAYS_HELD
     assert f"bronze (6 days, {TODAY - timedelta(days=9)} to {TODAY - timedelta(days=4)})" in (
         event.text
     )

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from millrace.lake.core.refine import Severity
-from millrace.quality.core.commit_span import History, Span, VersionError, plan_span
+from millrace.quality.core.commit_span import CommitSpan, LogHistory, VersionError, plan_span
 from millrace.quality.core.quality_page import render
 from millrace.quality.core.quality_task import Checked, QualityResult, QualitySpec
-from millrace.quality.core.verdict import Outcome, Sample, outcome_of, worst_of
+from millrace.quality.core.verdict import ExpectationOutcome, FailingRow, outcome_of, worst_of
 from millrace.quality.io.quality_progress import read_checked, remember
 from millrace.settings.core.engine import EngineSpec, Tables
 
-HISTORY = History(table_id="one", earliest=10, latest=20)
+HISTORY = LogHistory(table_id="one", earliest=10, latest=20)
 
 
 def task(**others: Any) -> QualitySpec:
@@ -58,9 +58,9 @@ def test_a_check_goes_on_where_the_last_one_ended(
 
 
 def test_a_span_past_its_end_is_empty() -> None:
-    assert Span(first=21, last=20).is_empty
-    assert not Span(first=20, last=20).is_empty
-    assert not Span(first=None, last=0).is_empty
+    assert CommitSpan(first=21, last=20).is_empty
+    assert not CommitSpan(first=20, last=20).is_empty
+    assert not CommitSpan(first=None, last=0).is_empty
 
 
 @pytest.mark.parametrize(
@@ -77,13 +77,13 @@ def test_versions_that_are_not_there_are_refused(asked: dict[str, Any], words: s
         plan_span(task(**asked), HISTORY)
 
 
-def outcome(severity: Severity, *, passed: bool, **others: Any) -> Outcome:
+def outcome(severity: Severity, *, passed: bool, **others: Any) -> ExpectationOutcome:
     kind = "expect_column_values_to_be_between"
     facts = {"type": kind, "subject": "value", "arguments": {}, "severity": severity}
-    return Outcome.model_validate({**facts, "passed": passed, **others})
+    return ExpectationOutcome.model_validate({**facts, "passed": passed, **others})
 
 
-def result(*outcomes: Outcome, fail_on: Severity = "critical") -> QualityResult:
+def result(*outcomes: ExpectationOutcome, fail_on: Severity = "critical") -> QualityResult:
     return QualityResult(
         pipeline="temperature",
         suite="suite",
@@ -142,7 +142,7 @@ def test_an_outcome_keeps_counts_and_rows() -> None:
     one = outcome_of(CONFIG, False, found, {}, ("offset",))
     assert (one.subject, one.arguments) == ("value", {"min_value": "0.0"})
     assert (one.rows, one.unexpected, one.passed) == (9, 2, False)
-    assert one.samples == (Sample(at={"offset": "7"}, values={"value": "nan"}),)
+    assert one.samples == (FailingRow(at={"offset": "7"}, values={"value": "nan"}),)
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_nothing_raised_is_no_error() -> None:
 
 def test_a_page_shows_values_as_text_and_loads_nothing() -> None:
     evil = "<img src=http://x onerror=alert(1)>"
-    sample = Sample(at={"site": evil}, values={"value": evil})
+    sample = FailingRow(at={"site": evil}, values={"value": evil})
     others = {"samples": [sample], "description": evil, "subject": evil, "arguments": {"a": evil}}
     page = render(result(outcome("info", passed=False, unexpected=1, rows=5, **others)))
     assert "<img" not in page

@@ -12,7 +12,7 @@ from millrace.kafka.core.coordinates import Part
 from millrace.relay.core.beat import RelayBeat, SourceBeat
 from millrace.relay.core.positions import Mark, Position, decode, encode
 from millrace.relay.core.relay_plan import (
-    Verdict,
+    CallVerdict,
     batch_records,
     judge,
     plan_topics,
@@ -94,10 +94,10 @@ def test_a_refused_record_is_gone_on_behind():
 @pytest.mark.parametrize(
     ("retriable", "requires_abort", "verdict"),
     [
-        (True, False, Verdict.CALL_AGAIN),
-        (True, True, Verdict.CALL_AGAIN),
-        (False, True, Verdict.ABORT),
-        (False, False, Verdict.END),
+        (True, False, CallVerdict.CALL_AGAIN),
+        (True, True, CallVerdict.CALL_AGAIN),
+        (False, True, CallVerdict.ABORT),
+        (False, False, CallVerdict.END),
     ],
 )
 def test_a_failed_call_is_repeated_taken_back_or_the_end(retriable, requires_abort, verdict):

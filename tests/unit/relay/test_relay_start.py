@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from millrace.base.ranges import Range
 from millrace.kafka.core.coordinates import Part
-from millrace.relay.core.positions import Mark, Origin, Position, fingerprint
+from millrace.relay.core.positions import Mark, Position, TopicIds, fingerprint
 from millrace.relay.core.relay_plan import Cause, Halt
-from millrace.relay.core.start import Start, begin, check_first, renewed
+from millrace.relay.core.start import ReadStart, begin, check_first, renewed
 
 PART = Part("plant-a", "t", 2)
-HERE = Origin("id-1", "there-1")
+HERE = TopicIds("id-1", "there-1")
 
 
 def at(offset: int, topic: str = "id-1", target: str = "there-1") -> Position:
@@ -28,13 +28,13 @@ def at(offset: int, topic: str = "id-1", target: str = "there-1") -> Position:
 )
 def test_a_partition_goes_on_where_it_was_or_begins_with_what_there_is(stored, low, high, offset):
     before = None if stored is None else at(stored)
-    assert begin(PART, before, HERE, low, high) == Start(at(offset), offset, stored is None)
+    assert begin(PART, before, HERE, low, high) == ReadStart(at(offset), offset, stored is None)
 
 
 @pytest.mark.parametrize("high", [0, 5, 10, 50])
 def test_a_topic_that_was_made_anew_is_brought_from_its_beginning(high):
     start = begin(PART, at(10, "id-0"), HERE, 0, high)
-    assert start == Start(at(0), 0, is_new=True)
+    assert start == ReadStart(at(0), 0, is_new=True)
 
 
 def test_what_a_new_topic_deleted_before_it_was_relayed_halts_its_partition_with_the_span():
@@ -71,8 +71,8 @@ KNOWN = at(10)._replace(last=Mark(8, LAST))
 
 
 def test_the_last_record_is_read_again_where_it_is_there_still():
-    assert begin(PART, KNOWN, HERE, 0, 20) == Start(KNOWN, 8)
-    assert begin(PART, KNOWN, HERE, 9, 20) == Start(KNOWN, 10)
+    assert begin(PART, KNOWN, HERE, 0, 20) == ReadStart(KNOWN, 8)
+    assert begin(PART, KNOWN, HERE, 9, 20) == ReadStart(KNOWN, 10)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ class Model:
 
     def relay(self, count: int) -> None:
         """A process that begins, brings so many at most, and dies."""
-        origin, high = Origin(self.name, "there"), len(self.topics[-1])
+        origin, high = TopicIds(self.name, "there"), len(self.topics[-1])
         start = begin(PART, self.stored, origin, self.low, high)
         if isinstance(start, Halt):
             self.halt = start

@@ -11,14 +11,14 @@ import pytest
 from confluent_kafka import KafkaError
 
 from millrace.kafka.core.coordinates import Part
-from millrace.relay.core.positions import Mark, Origin, Position
+from millrace.relay.core.positions import Mark, Position, TopicIds
 from millrace.relay.core.relay_plan import TRANSACTION_BYTES, Halt
-from millrace.relay.io.inbox import Batch, Inbox
-from millrace.relay.io.relay_ledger import Ledger
+from millrace.relay.io.inbox import Inbox, RelayedBatch
+from millrace.relay.io.relay_ledger import RelayLedger
 from millrace.relay.io.target import AbortedError
 from millrace.relay.io.writer import Writer
 
-OLD, NEW = {"t": Origin("old", "there")}, {"t": Origin("new", "there")}
+OLD, NEW = {"t": TopicIds("old", "there")}, {"t": TopicIds("new", "there")}
 P, Q = Part("a", "t", 0), Part("a", "t", 1)
 
 
@@ -60,7 +60,7 @@ class InMemoryTarget:
     def begin(self) -> None:
         self._records, self._noted = [], {}
 
-    def produce(self, batch: Batch) -> dict[Part, Position]:
+    def produce(self, batch: RelayedBatch) -> dict[Part, Position]:
         new: list[Any] = batch.messages
         self._records += new
         return {
@@ -92,11 +92,11 @@ class Desk:
         self.target = target
         self.halts: list[Halt] = []
         self.inbox = Inbox()
-        ledger = Ledger({}, self.halts.append, lambda _: None)
+        ledger = RelayLedger({}, self.halts.append, lambda _: None)
         made: Any = target
         self.writer = Writer(made, ledger, self.inbox, Event())
 
-    def bring(self, *batches: Batch) -> None:
+    def bring(self, *batches: RelayedBatch) -> None:
         for batch in batches:
             assert self.inbox.put(batch, 0)
         self.writer.bring_next()
@@ -106,9 +106,11 @@ def records(part: Part, *numbers: int) -> list[Any]:
     return [Record(part, number) for number in numbers]
 
 
-def batch(messages: list[Any], origins: Mapping[str, Origin] = OLD, **ends: int) -> Batch:
+def batch(messages: list[Any], origins: Mapping[str, TopicIds] = OLD, **ends: int) -> RelayedBatch:
     parts = {"p": P, "q": Q}
-    return Batch("a", origins, messages, {parts[name]: offset for name, offset in ends.items()})
+    return RelayedBatch(
+        "a", origins, messages, {parts[name]: offset for name, offset in ends.items()}
+    )
 
 
 def test_all_that_waits_is_one_transaction():
@@ -204,6 +206,6 @@ def test_the_last_record_stays_known_where_only_an_end_is_noted():
 
 def test_the_writer_says_when_it_is_done_with_all_that_came_before():
     desk, passed = Desk(InMemoryTarget()), Event()
-    desk.bring(batch(records(P, 0)), Batch("a", {}, passed=passed))
+    desk.bring(batch(records(P, 0)), RelayedBatch("a", {}, passed=passed))
     assert passed.is_set()
     assert desk.target.brought == records(P, 0)

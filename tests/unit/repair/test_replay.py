@@ -22,13 +22,13 @@ from millrace.base.ranges import (
     without,
 )
 from millrace.ingest.core.ends import Ends, below
-from millrace.ingest.core.lag import Bounds
+from millrace.ingest.core.lag import HeldOffsets
 from millrace.kafka.core.coordinates import Part, in_ranges, on_days
 from millrace.kafka.core.incarnations import Incarnation
 from millrace.repair.core.replay_spec import (
-    Asked,
+    OffsetWindow,
+    ReplayRequest,
     ReplayResult,
-    Window,
     check_asked,
     part_result,
     plan_part,
@@ -78,21 +78,21 @@ def test_many_ranges_are_shown_short() -> None:
 @pytest.mark.parametrize(
     ("window", "looked_at", "gone", "left", "to_read"),
     [
-        (Window(), [(20, 79)], [], [], [(20, 79)]),
-        (Window(30, 40), [(30, 39)], [], [], [(30, 39)]),
-        (Window(0, 40), [(0, 39)], [(0, 19)], [], [(20, 39)]),
-        (Window(5, 15), [(5, 14)], [(5, 14)], [], []),
-        (Window(70, 90), [(70, 79)], [], [(80, 89)], [(70, 79)]),
-        (Window(85, 95), [], [], [(85, 94)], []),
-        (Window(70, None), [(70, 79)], [], [], [(70, 79)]),
-        (Window(None, 80), [(20, 79)], [], [], [(20, 79)]),
-        (Window(40, 40), [], [], [], []),
+        (OffsetWindow(), [(20, 79)], [], [], [(20, 79)]),
+        (OffsetWindow(30, 40), [(30, 39)], [], [], [(30, 39)]),
+        (OffsetWindow(0, 40), [(0, 39)], [(0, 19)], [], [(20, 39)]),
+        (OffsetWindow(5, 15), [(5, 14)], [(5, 14)], [], []),
+        (OffsetWindow(70, 90), [(70, 79)], [], [(80, 89)], [(70, 79)]),
+        (OffsetWindow(85, 95), [], [], [(85, 94)], []),
+        (OffsetWindow(70, None), [(70, 79)], [], [], [(70, 79)]),
+        (OffsetWindow(None, 80), [(20, 79)], [], [], [(20, 79)]),
+        (OffsetWindow(40, 40), [], [], [], []),
     ],
 )
 def test_a_window_is_clamped(
-    window: Window, looked_at: list[Any], gone: list[Any], left: list[Any], to_read: list[Any]
+    window: OffsetWindow, looked_at: list[Any], gone: list[Any], left: list[Any], to_read: list[Any]
 ) -> None:
-    plan = plan_part(window, 80, Bounds(20, 100))
+    plan = plan_part(window, 80, HeldOffsets(20, 100))
     assert plan.window == ranges(*looked_at)
     assert plan.gone == ranges(*gone)
     assert plan.left == ranges(*left)
@@ -100,7 +100,7 @@ def test_a_window_is_clamped(
 
 
 def test_without_a_broker_nothing_is_gone() -> None:
-    plan = plan_part(Window(0, 40), 80, held=None)
+    plan = plan_part(OffsetWindow(0, 40), 80, held=None)
     assert (plan.window, plan.gone) == (ranges((0, 39)), ())
 
 
@@ -119,12 +119,12 @@ def test_what_is_the_streams_depends_on_the_topics_incarnation() -> None:
 
 
 def test_of_a_former_topic_all_may_be_looked_at() -> None:
-    plan = plan_part(Window(3, 40), None, held=None)
+    plan = plan_part(OffsetWindow(3, 40), None, held=None)
     assert (plan.window, plan.gone, plan.left) == (ranges((3, 39)), (), ())
 
 
 def test_what_is_gone_but_in_bronze_is_not_lost() -> None:
-    plan = plan_part(Window(0, 40), 80, Bounds(20, 100))
+    plan = plan_part(OffsetWindow(0, 40), 80, HeldOffsets(20, 100))
     found = {"records": ranges((0, 39)), "in_bronze": ranges((0, 14)), "missing_bronze": ()}
     result = part_result(Part("plant-a", "t", 0), plan, found)
     assert (result.gone, result.records) == (ranges((15, 19)), 40)
@@ -134,21 +134,29 @@ def test_what_is_gone_but_in_bronze_is_not_lost() -> None:
 @pytest.mark.parametrize(
     ("asked", "parts_named", "problem"),
     [
-        (Asked(first=5, since=DAY), True, "of offsets or of times"),
-        (Asked(first=5), False, "--partition, one of each"),
-        (Asked(first=6, last=5), True, "--from-offset=6 is after --to-offset=5"),
-        (Asked(since=DAY, until=DAY), False, "is not before --to=2026-11-18"),
+        (ReplayRequest(first=5, since=DAY), True, "of offsets or of times"),
+        (ReplayRequest(first=5), False, "--partition, one of each"),
+        (ReplayRequest(first=6, last=5), True, "--from-offset=6 is after --to-offset=5"),
+        (ReplayRequest(since=DAY, until=DAY), False, "is not before --to=2026-11-18"),
     ],
 )
-def test_ends_that_do_not_fit_are_refused(asked: Asked, parts_named: bool, problem: str) -> None:
+def test_ends_that_do_not_fit_are_refused(
+    asked: ReplayRequest, parts_named: bool, problem: str
+) -> None:
     with pytest.raises(MillraceError, match=problem):
         check_asked(asked, parts_named)
 
 
 @pytest.mark.parametrize(
-    "asked", [Asked(), Asked(since=DAY), Asked(until=DAY), Asked(since=DAY - timedelta(1))]
+    "asked",
+    [
+        ReplayRequest(),
+        ReplayRequest(since=DAY),
+        ReplayRequest(until=DAY),
+        ReplayRequest(since=DAY - timedelta(1)),
+    ],
 )
-def test_open_ends_are_fine(asked: Asked) -> None:
+def test_open_ends_are_fine(asked: ReplayRequest) -> None:
     check_asked(asked, parts_named=False)
 
 

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from millrace.base.ranges import Range, Ranges
-from millrace.ingest.core.lag import Bounds, overtaken
+from millrace.ingest.core.lag import HeldOffsets, overtaken
 from millrace.kafka.core.coordinates import Part
-from millrace.repair.core.alarms import Kind, disagreement_alarm, sequence_alarm
+from millrace.repair.core.alarms import AlarmKind, disagreement_alarm, sequence_alarm
 from millrace.repair.core.verify_spec import (
     ContinuityResult,
     Facts,
-    Verdict,
+    PartitionVerdict,
     gaps_between,
     holes,
     judge,
@@ -30,7 +30,7 @@ def ranges(*pairs: tuple[int, int]) -> Ranges:
     return tuple(Range(first=first, last=last) for first, last in pairs)
 
 
-HELD = Bounds(20, 100)
+HELD = HeldOffsets(20, 100)
 
 
 # The broker holds 20 to 99, and the stream has read all of it, where nothing else is said.
@@ -75,14 +75,18 @@ def test_only_what_the_broker_holds_is_asked_of_it() -> None:
 @pytest.mark.parametrize(
     ("at_broker", "has_empty", "expected"),
     [
-        ([(50, 59)], False, Verdict(ranges((50, 59)), (), ranges((10, 19)), ())),
-        ([(52, 70)], True, Verdict(ranges((52, 59)), ranges((50, 51)), (), ranges((10, 19)))),
-        ([], True, Verdict((), ranges((50, 59)), (), ranges((10, 19)))),
+        ([(50, 59)], False, PartitionVerdict(ranges((50, 59)), (), ranges((10, 19)), ())),
+        (
+            [(52, 70)],
+            True,
+            PartitionVerdict(ranges((52, 59)), ranges((50, 51)), (), ranges((10, 19))),
+        ),
+        ([], True, PartitionVerdict((), ranges((50, 59)), (), ranges((10, 19)))),
     ],
     ids=["all there", "some there, below markers", "markers alone"],
 )
 def test_a_hole_is_a_loss_when_the_broker_has_a_record_there(
-    at_broker: list[tuple[int, int]], has_empty: bool, expected: Verdict
+    at_broker: list[tuple[int, int]], has_empty: bool, expected: PartitionVerdict
 ) -> None:
     known = facts((0, 9), (20, 49), (60, 99))
     assert judge(known, ranges(*at_broker), has_empty_offsets=has_empty) == expected
@@ -90,7 +94,7 @@ def test_a_hole_is_a_loss_when_the_broker_has_a_record_there(
 
 def test_nothing_is_proven_without_the_broker() -> None:
     verdict = judge(facts((0, 9), (20, 99), held=None), (), has_empty_offsets=False)
-    assert verdict == Verdict((), (), (), ranges((10, 19)))
+    assert verdict == PartitionVerdict((), (), (), ranges((10, 19)))
 
 
 def test_a_missing_record_comes_with_the_command_that_brings_it_back() -> None:
@@ -106,35 +110,35 @@ def test_a_missing_record_comes_with_the_command_that_brings_it_back() -> None:
 
 
 def test_a_topic_that_was_made_anew_is_noticed() -> None:
-    known = facts((0, 99), held=Bounds(0, 30))
+    known = facts((0, 99), held=HeldOffsets(0, 30))
     verdict = judge(known, (), has_empty_offsets=False)
     (alarm,) = part_alarms("temperature", PART, known, verdict)
-    assert (alarm.kind, alarm.ranges) == (Kind.REWOUND, ranges((30, 99)))
+    assert (alarm.kind, alarm.ranges) == (AlarmKind.REWOUND, ranges((30, 99)))
 
 
 def test_lost_records_are_named() -> None:
     known = facts((0, 9), (12, 99))
     verdict = judge(known, (), has_empty_offsets=False)
     (alarm,) = part_alarms("temperature", PART, known, verdict)
-    assert (alarm.kind, alarm.ranges, alarm.command) == (Kind.LOST, ranges((10, 11)), None)
+    assert (alarm.kind, alarm.ranges, alarm.command) == (AlarmKind.LOST, ranges((10, 11)), None)
 
 
 #  0.......9|10 11|12......99   read up to 10, and the broker begins at 12
 def test_records_that_were_deleted_before_they_were_read_are_named_while_the_site_is_halted() -> (
     None
 ):
-    gone = overtaken({("t", 0): 10}, {("t", 0): Bounds(12, 100), ("t", 1): Bounds(5, 9)})
-    assert gone == {("t", 0): Bounds(10, 12)}
-    known = Facts(ranges((0, 9)), 10, Bounds(12, 100), overtaken=ranges((10, 11)))
+    gone = overtaken({("t", 0): 10}, {("t", 0): HeldOffsets(12, 100), ("t", 1): HeldOffsets(5, 9)})
+    assert gone == {("t", 0): HeldOffsets(10, 12)}
+    known = Facts(ranges((0, 9)), 10, HeldOffsets(12, 100), overtaken=ranges((10, 11)))
     assert to_ask(known) == ()
     verdict = judge(known, (), has_empty_offsets=False)
     (alarm,) = part_alarms("temperature", PART, known, verdict)
-    assert (alarm.kind, alarm.ranges) == (Kind.LOST, ranges((10, 11)))
-    assert overtaken({("t", 0): 12}, {("t", 0): Bounds(12, 100)}) == {}
+    assert (alarm.kind, alarm.ranges) == (AlarmKind.LOST, ranges((10, 11)))
+    assert overtaken({("t", 0): 12}, {("t", 0): HeldOffsets(12, 100)}) == {}
 
 
 def test_unrefined_rows_are_replayed_from_bronze() -> None:
-    alarm = disagreement_alarm("temperature", Kind.UNREFINED, PART, ranges((5, 5)))
+    alarm = disagreement_alarm("temperature", AlarmKind.UNREFINED, PART, ranges((5, 5)))
     assert alarm.text == "1 record [5..5] in bronze, and in neither silver nor quarantine"
     assert alarm.command
     assert alarm.command.endswith("--source bronze")

@@ -24,7 +24,7 @@ from millrace.secrets.io.pki import (
     ensure_certificate,
     ensure_server_certificate,
 )
-from millrace.secrets.io.succession import Place, begin, end, switch
+from millrace.secrets.io.succession import AuthorityPlace, begin, end, switch
 from millrace.sites.core.spec import SiteSpec
 from millrace.storage.io.files import write_atomic
 
@@ -116,7 +116,7 @@ def test_an_administrator_of_a_cluster_elsewhere_is_renewed_in_time(layout):
 
 def test_an_administrator_of_a_cluster_elsewhere_goes_over_to_a_new_root(layout):
     ensure_administrator(layout, ELSEWHERE)
-    file, place = layout.certificate("plant-x", "admin"), Place(layout)
+    file, place = layout.certificate("plant-x", "admin"), AuthorityPlace(layout)
     begin(place)
     switch(place)
     ensure_administrator(layout, ELSEWHERE)

@@ -18,7 +18,14 @@ from millrace.secrets.cli import app
 from millrace.secrets.core.certificates import Role, is_issued_by
 from millrace.secrets.io.device_certificates import issue
 from millrace.secrets.io.pki import ensure_authority, ensure_certificate
-from millrace.secrets.io.succession import Place, Step, SuccessionError, begin, end, switch
+from millrace.secrets.io.succession import (
+    AuthorityPlace,
+    SuccessionError,
+    SuccessionStep,
+    begin,
+    end,
+    switch,
+)
 from millrace.settings.core.spark_cluster import KEY_STORE_PASSWORD, Cluster
 from millrace.stack.io.local_cluster import prepare_cluster
 from millrace.stack.io.object_store import ensure_trust_store
@@ -76,7 +83,7 @@ def can_talk(client: Party, server: Party) -> bool:
 def test_nobody_is_locked_out_while_each_is_restarted_between_two_steps(layout):
     one, other, left_behind = (Party(layout, name) for name in ("one", "other", "behind"))
     for step in (begin, switch, end):
-        step(Place(layout))
+        step(AuthorityPlace(layout))
         for party in (one, other):
             party.restart()
             assert can_talk(one, other), (step, party.name)
@@ -88,21 +95,21 @@ def test_nobody_is_locked_out_while_each_is_restarted_between_two_steps(layout):
 def test_what_the_old_one_has_signed_is_made_anew_after_the_switch_and_not_before(layout):
     party = Party(layout, "one")
     before = party.own.read_text()
-    begin(Place(layout))
+    begin(AuthorityPlace(layout))
     party.restart()
     assert party.own.read_text() == before
-    switch(Place(layout))
+    switch(AuthorityPlace(layout))
     party.restart()
     assert party.own.read_text() != before
 
 
 def test_steps_are_taken_in_their_order_alone(layout):
-    place = Place(layout)
+    place = AuthorityPlace(layout)
     for step in (switch, end):
         with pytest.raises(SuccessionError, match=r"no new authority has begun.*'begin'"):
             step(place)
     begin(place)
-    assert place.step() is Step.BEGUN
+    assert place.step() is SuccessionStep.BEGUN
     for step in (begin, end):
         with pytest.raises(SuccessionError, match=r"has begun.*'switch'"):
             step(place)
@@ -111,30 +118,30 @@ def test_steps_are_taken_in_their_order_alone(layout):
         with pytest.raises(SuccessionError, match=r"has switched.*'end'"):
             step(place)
     end(place)
-    assert place.step() is Step.NONE
+    assert place.step() is SuccessionStep.NONE
     assert not place.next_key.exists()
 
 
 def test_a_beginning_that_was_cut_short_is_begun_again(layout):
-    place = Place(layout)
+    place = AuthorityPlace(layout)
     old = layout.ca.read_text()
     begin(place)
     key = place.next_key.read_text()
     layout.ca.write_text(old)
     begin(place)
     assert place.next_key.read_text() == key
-    assert place.step() is Step.BEGUN
+    assert place.step() is SuccessionStep.BEGUN
 
 
 def test_keys_are_their_owners_alone(layout):
-    begin(Place(layout))
-    assert Place(layout).next_key.stat().st_mode & 0o777 == 0o600
-    switch(Place(layout))
+    begin(AuthorityPlace(layout))
+    assert AuthorityPlace(layout).next_key.stat().st_mode & 0o777 == 0o600
+    switch(AuthorityPlace(layout))
     assert layout.ca_key.stat().st_mode & 0o777 == 0o600
 
 
 def test_an_authority_of_devices_changes_without_the_others(layout):
-    first, place = issue(layout, "plant-a", "press").read_text(), Place(layout, "plant-a")
+    first, place = issue(layout, "plant-a", "press").read_text(), AuthorityPlace(layout, "plant-a")
     root = layout.ca.read_text()
     begin(place)
     assert issue(layout, "plant-a", "press").read_text() == first
@@ -146,7 +153,7 @@ def test_an_authority_of_devices_changes_without_the_others(layout):
 
 def test_java_trusts_both_meanwhile(layout):
     bucket = Bucket(name="b", ca_file=layout.ca, trust_store=layout.trust_store)
-    begin(Place(layout))
+    begin(AuthorityPlace(layout))
     ensure_trust_store(bucket)
     trusted = pkcs12.load_pkcs12(layout.trust_store.read_bytes(), None).additional_certs
     assert len(trusted) == 2
@@ -180,8 +187,8 @@ def test_sparks_pages_are_of_the_new_root_though_the_parts_of_the_cluster_keep_t
     cluster = Cluster(port=7077, secret_file=layout.cluster_secret, apart=True)
     prepare_cluster(layout, cluster)
     secret = cluster.secret_file.read_text()
-    begin(Place(layout))
-    switch(Place(layout))
+    begin(AuthorityPlace(layout))
+    switch(AuthorityPlace(layout))
     prepare_cluster(layout, cluster)
     settings = read_properties(layout.cluster_folder / "daemons.conf")
     store = (layout.cluster_folder / "spark.p12").read_bytes()

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from millrace.base.errors import RunnerRefusedError, SpecErrors
-from millrace.jobs.io.runners.kube_access import Access, read_kubeconfig
+from millrace.jobs.io.runners.kube_access import KubeAccess, read_kubeconfig
 from millrace.pipelines.io.loader import load_pipelines
 from millrace.platform.io.environment import Settings
 from millrace.settings.core.paths import HOME_VARIABLE
@@ -99,7 +99,7 @@ def kubeconfig(folder: Path, user: dict[str, str]) -> Path:
     return file
 
 
-def signed(access: Access) -> str:
+def signed(access: KubeAccess) -> str:
     request = access.sign(httpx.Request("GET", "https://k.example"))
     return request.headers.get("Authorization", "")
 
@@ -130,4 +130,4 @@ def test_a_kubeconfig_that_cannot_be_used_tells_what_can(tmp_path: Path) -> None
 
 def test_a_token_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(RunnerRefusedError, match="token_file="):
-        signed(Access("https://k.example", token_file=tmp_path / "nowhere"))
+        signed(KubeAccess("https://k.example", token_file=tmp_path / "nowhere"))

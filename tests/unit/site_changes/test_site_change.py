@@ -12,7 +12,7 @@ from millrace.site_changes.core.site_change import (
     plan_at_cluster,
     plan_site_change,
 )
-from millrace.site_changes.core.site_request import Action, SiteWishError, Wish
+from millrace.site_changes.core.site_request import SiteAction, SiteRequest, SiteWishError
 from millrace.site_changes.text import plan_lines
 from millrace.sites.core.spec import LocalBroker, SiteSpec
 from millrace.sites.core.user_names import SITE_USERS
@@ -31,7 +31,7 @@ PRESENT = Present(sites=(A, B), pipelines=(EVERYWHERE, AT_A))
 
 
 def plan(action: str, site: str, present: Present = PRESENT, **said: object) -> SiteChange:
-    return plan_site_change(Wish(action=Action(action), site=site, **said), present)
+    return plan_site_change(SiteRequest(action=SiteAction(action), site=site, **said), present)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from millrace.pipelines.io.loader import load_sites
 from millrace.platform.core.platform import Platform
 from millrace.relay.io.relay_files import load_clusters
 from millrace.site_changes.core.site_change import Present, plan_site_change
-from millrace.site_changes.core.site_request import Action, SiteWishError, Wish
+from millrace.site_changes.core.site_request import SiteAction, SiteRequest, SiteWishError
 from millrace.sites.core.client_settings import JAVA, LIBRDKAFKA, check_client_settings, problem_of
 from millrace.sites.core.spec import SiteSpec
 
@@ -191,11 +191,11 @@ def test_a_file_of_a_site_or_cluster_says_line_key_and_value_of_each(tmp_path, f
     ],
     ids=["code", "names", "a line in the address", "a return in the second address"],
 )
-@pytest.mark.parametrize("action", [Action.ADD, Action.CHANGE])
+@pytest.mark.parametrize("action", [SiteAction.ADD, SiteAction.CHANGE])
 def test_the_form_refuses_it_too(action, said):
     there = SiteSpec(name="plant-a", bootstrap="old:9093")
-    sites = () if action is Action.ADD else (there,)
-    wish = Wish(action=action, site="plant-a", **{"bootstrap": "new:9093", **said})
+    sites = () if action is SiteAction.ADD else (there,)
+    wish = SiteRequest(action=action, site="plant-a", **{"bootstrap": "new:9093", **said})
     with pytest.raises(SiteWishError, match=r"client|bootstrap"):
         plan_site_change(wish, Present(sites=sites))
 
@@ -209,7 +209,7 @@ def test_a_setting_that_an_older_file_holds_can_be_taken_away():
         gateway_host="",
         local=None,
     )
-    wish = Wish(action=Action.CHANGE, site="plant-a", client={"debug": ""})
+    wish = SiteRequest(action=SiteAction.CHANGE, site="plant-a", client={"debug": ""})
     assert plan_site_change(wish, Present(sites=(there,))).site.client == {}
 
 

@@ -20,7 +20,13 @@ from millrace.secrets.io.passwords import ensure_user
 from millrace.secrets.io.pki import ensure_authority
 from millrace.sites.core.spec import LocalBroker, SiteSpec
 from millrace.stack.install import machine
-from millrace.stack.io.checks import UnfitError, check_machine, check_path, check_ports, open_var
+from millrace.stack.io.checks import (
+    UnfitMachineError,
+    check_machine,
+    check_path,
+    check_ports,
+    open_var,
+)
 from millrace.stack.io.down import down, reset
 from millrace.stack.io.exclusive import only_one_at_work
 from millrace.stack.io.outside import write_down_outside
@@ -50,7 +56,7 @@ def test_a_taken_port_is_named_with_its_owner_and_its_setting(
         unused.close()
         taken.bind(("127.0.0.1", first + offset))
         taken.listen()
-        with pytest.raises(UnfitError) as caught:
+        with pytest.raises(UnfitMachineError) as caught:
             check_ports(plan(layout, airflow_port, first))
     for part in (str(first + offset), f"process {os.getpid()}", "bootstrap in", "plant-a.yaml"):
         assert part in str(caught.value)
@@ -69,7 +75,7 @@ def test_a_new_var_is_private(layout: Platform) -> None:
 
 def test_a_file_called_var_is_refused(layout: Platform) -> None:
     layout.var.write_text("")
-    with pytest.raises(UnfitError, match=r"is not a folder.*make reset"):
+    with pytest.raises(UnfitMachineError, match=r"is not a folder.*make reset"):
         open_var(layout)
 
 
@@ -121,7 +127,7 @@ def test_a_stack_with_other_ports_removes_what_the_former_one_left(
 def test_another_versions_var_is_refused(layout: Platform) -> None:
     open_var(layout)
     layout.var_version.write_text("0\n")
-    with pytest.raises(UnfitError, match=r"'0'.*make reset"):
+    with pytest.raises(UnfitMachineError, match=r"'0'.*make reset"):
         open_var(layout)
 
 
@@ -143,7 +149,7 @@ def test_a_new_root_is_made_beside_data_that_stays(layout: Platform) -> None:
 def test_data_without_its_keys_is_refused(layout: Platform, data: str) -> None:
     open_var(layout)
     (layout.var / data).mkdir(parents=True)
-    with pytest.raises(UnfitError, match="is gone; 'make reset'"):
+    with pytest.raises(UnfitMachineError, match="is gone; 'make reset'"):
         open_var(layout)
 
 
@@ -157,7 +163,7 @@ def test_data_without_its_keys_is_refused(layout: Platform, data: str) -> None:
     ],
 )
 def test_a_path_that_cannot_work_is_refused(home: str, problem: str) -> None:
-    with pytest.raises(UnfitError, match=problem):
+    with pytest.raises(UnfitMachineError, match=problem):
         check_path(Platform(Path(home)))
 
 
@@ -166,7 +172,7 @@ def test_a_full_disk_is_told_with_its_number(
 ) -> None:
     monkeypatch.setattr(machine, "check_java", lambda: None)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=1.5e9))
-    with pytest.raises(UnfitError, match=r"1\.5 GB free, 5 GB needed"):
+    with pytest.raises(UnfitMachineError, match=r"1\.5 GB free, 5 GB needed"):
         check_machine(layout)
 
 
@@ -174,7 +180,9 @@ def test_java_missing_is_told_with_the_line_that_installs_it(
     layout: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
-    with pytest.raises(UnfitError, match=r"apt-get install openjdk-17.*brew install openjdk@17"):
+    with pytest.raises(
+        UnfitMachineError, match=r"apt-get install openjdk-17.*brew install openjdk@17"
+    ):
         check_machine(layout)
 
 

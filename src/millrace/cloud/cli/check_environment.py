@@ -8,7 +8,7 @@ from pathlib import Path
 import typer
 
 from millrace.base.output import print_json, print_line
-from millrace.cloud.core.cloud_check import Asked, find_gaps
+from millrace.cloud.core.cloud_check import WantedEnvironment, find_gaps
 from millrace.pipelines.io.loader import load_pipelines, load_sites
 from millrace.platform.core.platform import Platform
 
@@ -22,7 +22,7 @@ def check_environment(
     from millrace.cloud.io.terraform_outputs import read_outputs
 
     told = read_outputs(layout, environment, outputs)
-    asked = Asked(
+    asked = WantedEnvironment(
         environment=environment,
         release=name_release(layout),
         pipelines=tuple(load_pipelines(layout, run_here=False)),

@@ -30,7 +30,7 @@ _SETTINGS: Mapping[str, type[BaseModel]] = {
 _ACL_WORDS = ("write", "describe")
 
 
-class Gap(Frozen):
+class MissingPart(Frozen):
     what: str
     way_out: str
 
@@ -38,7 +38,7 @@ class Gap(Frozen):
         return f"{self.what}; {self.way_out}"
 
 
-class Asked(Frozen):
+class WantedEnvironment(Frozen):
     """What the files here want."""
 
     environment: str
@@ -51,9 +51,9 @@ class Asked(Frozen):
         return _APPLY.format(environment=self.environment)
 
 
-def find_gaps(asked: Asked, outputs: Mapping[str, Any]) -> list[Gap]:
+def find_gaps(asked: WantedEnvironment, outputs: Mapping[str, Any]) -> list[MissingPart]:
     if not outputs:
-        return [Gap(what=f"{asked.environment} was never applied", way_out=asked.apply)]
+        return [MissingPart(what=f"{asked.environment} was never applied", way_out=asked.apply)]
     return [
         *_settings(asked, outputs.get("local") or {}),
         *_jobs(asked, outputs.get("jobs") or {}),
@@ -63,11 +63,11 @@ def find_gaps(asked: Asked, outputs: Mapping[str, Any]) -> list[Gap]:
     ]
 
 
-def _settings(asked: Asked, local: Mapping[str, Any]) -> Iterator[Gap]:
+def _settings(asked: WantedEnvironment, local: Mapping[str, Any]) -> Iterator[MissingPart]:
     """What jobs and Airflow read as infra/local.yaml."""
     for key, model in _SETTINGS.items():
         if key not in local:
-            yield Gap(what=f"output local lacks {key}", way_out=asked.apply)
+            yield MissingPart(what=f"output local lacks {key}", way_out=asked.apply)
             continue
         try:
             model.model_validate(local[key])
@@ -75,42 +75,42 @@ def _settings(asked: Asked, local: Mapping[str, Any]) -> Iterator[Gap]:
             first = error.errors()[0]
             place = ".".join((key, *map(str, first["loc"])))
             what = f"output local: {place}={first['input']!r}: {first['msg']}"
-            yield Gap(what=what, way_out=asked.apply)
+            yield MissingPart(what=what, way_out=asked.apply)
 
 
-def _jobs(asked: Asked, jobs: Mapping[str, Any]) -> Iterator[Gap]:
+def _jobs(asked: WantedEnvironment, jobs: Mapping[str, Any]) -> Iterator[MissingPart]:
     roles = jobs.get("role_arns") or {}
     for job in JOBS:
         if not roles.get(job):
-            yield Gap(what=f"output jobs: there is no role for {job}", way_out=asked.apply)
+            yield MissingPart(what=f"output jobs: there is no role for {job}", way_out=asked.apply)
     for key in _NEEDED_OF_JOBS:
         if not jobs.get(key):
-            yield Gap(what=f"output jobs lacks {key}", way_out=asked.apply)
+            yield MissingPart(what=f"output jobs lacks {key}", way_out=asked.apply)
     if jobs.get("image") and not jobs.get("image_tag"):
         values = f"environments/{asked.environment}/values.tf"
-        yield Gap(
+        yield MissingPart(
             what="jobs have no image",
             way_out=f"push it to {jobs['image']}, name its tag in {values}, apply",
         )
 
 
-def _release(asked: Asked, airflow: Mapping[str, Any]) -> Iterator[Gap]:
+def _release(asked: WantedEnvironment, airflow: Mapping[str, Any]) -> Iterator[MissingPart]:
     deployed = airflow.get("release")
     if deployed != asked.release:
         what = f"Airflow has release {deployed or '(none)'}, and the files here are {asked.release}"
-        yield Gap(what=what, way_out=asked.apply)
+        yield MissingPart(what=what, way_out=asked.apply)
 
 
-def _runners(pipelines: Iterable[PipelineSpec]) -> Iterator[Gap]:
+def _runners(pipelines: Iterable[PipelineSpec]) -> Iterator[MissingPart]:
     for pipeline in pipelines:
         if pipeline.runner != RUNNER:
-            yield Gap(
+            yield MissingPart(
                 what=f"pipeline {pipeline.name}: runner={pipeline.runner!r} has no machine there",
                 way_out=f"write runner: {RUNNER} in dags/pipelines/{pipeline.name}.yaml",
             )
 
 
-def _sites(asked: Asked, outputs: Mapping[str, Any]) -> Iterator[Gap]:
+def _sites(asked: WantedEnvironment, outputs: Mapping[str, Any]) -> Iterator[MissingPart]:
     bundles = outputs.get("sites") or {}
     pattern = (outputs.get("local") or {}).get("central", {}).get("topics", TOPICS)
     for pipeline in asked.pipelines:
@@ -118,7 +118,7 @@ def _sites(asked: Asked, outputs: Mapping[str, Any]) -> Iterator[Gap]:
             wanted = [pattern.format(site=site.name, topic=topic) for topic in pipeline.topics]
             for gap in _of_site(site.name, wanted, bundles.get(site.name)):
                 what = f"pipeline {pipeline.name}: {gap}"
-                yield Gap(what=what, way_out=asked.apply)
+                yield MissingPart(what=what, way_out=asked.apply)
 
 
 def _of_site(site: str, wanted: Sequence[str], bundle: Mapping[str, Any] | None) -> Iterator[str]:

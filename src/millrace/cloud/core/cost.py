@@ -47,7 +47,7 @@ class Load(Frozen):
         return self.bytes_s * SECONDS / _GB
 
 
-class Part(Frozen):
+class CostLine(Frozen):
     """One line. `first_month` while the lake fills; `full` once old rows go as new ones come."""
 
     name: str
@@ -63,7 +63,7 @@ class Estimate:
     load: Load
 
     @property
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[CostLine]:
         return [*self._kafka(), *self._jobs(), self._airflow(), *self._lake(), *self._rest()]
 
     @property
@@ -82,7 +82,7 @@ class Estimate:
         needed = math.ceil(cores * assumed.vcpus_per_core / assumed.busy)
         return _DRIVERS_VCPUS + max(self.size.executors * self.size.cores, needed)
 
-    def _kafka(self) -> Iterator[Part]:
+    def _kafka(self) -> Iterator[CostLine]:
         prices, load = self.book.prices, self.load
         hours = self.brokers * HOURS
         hourly = prices.broker_hour[self.size.instance_type]
@@ -99,26 +99,26 @@ class Estimate:
         across = load.gb_month * load.pipelines * (1 - 1 / _ZONES)
         yield _always("between zones", f"{across:,.0f} GB", across * prices.zone_gb)
 
-    def _jobs(self) -> Iterator[Part]:
+    def _jobs(self) -> Iterator[CostLine]:
         prices = self.book.prices
         vcpus = self.vcpus * self.load.pipelines
         hourly = vcpus * (prices.vcpu_hour + _GB_OF_VCPU * prices.memory_gb_hour)
         yield _always("jobs", f"{vcpus} vCPU, {vcpus * _GB_OF_VCPU} GB", hourly * HOURS)
 
-    def _airflow(self) -> Part:
+    def _airflow(self) -> CostLine:
         prices = self.book.prices
         metadata = self.book.assumed.airflow_gb * prices.airflow_gb_month
         cost = prices.airflow_hour[self.size.airflow] * HOURS + metadata
         return _always("Airflow", self.size.airflow, cost)
 
-    def _lake(self) -> Iterator[Part]:
+    def _lake(self) -> Iterator[CostLine]:
         prices, assumed = self.book.prices, self.book.assumed
         daily = self.load.bytes_s * 86_400 / _GB
         for layer, share in assumed.stored_per_byte.items():
             days = self.load.keep_days[layer]
             warm = daily * share * min(_WARM_DAYS, days)
             cold = daily * share * max(0.0, days - _WARM_DAYS)
-            yield Part(
+            yield CostLine(
                 name=f"lake, {layer}",
                 amount=f"{warm + cold:,.0f} GB after {days:,.0f} days",
                 # It fills evenly, so its first month has the half on average.
@@ -130,7 +130,7 @@ class Estimate:
         cost = puts / 1000 * prices.puts_1000 + gets / 1000 * prices.gets_1000
         yield _always("lake, requests", f"{puts / 1e6:,.1f} M puts", cost)
 
-    def _rest(self) -> Iterator[Part]:
+    def _rest(self) -> Iterator[CostLine]:
         prices, assumed, load = self.book.prices, self.book.assumed, self.load
         hours = ENDPOINTS * _ZONES * HOURS
         yield _always("endpoints", f"{ENDPOINTS} in {_ZONES} zones", hours * prices.endpoint_hour)
@@ -146,5 +146,5 @@ class Estimate:
         yield _always("secrets and keys", f"{secrets} and {_KEYS}", held)
 
 
-def _always(name: str, amount: str, cost: float) -> Part:
-    return Part(name=name, amount=amount, first_month=cost, full=cost)
+def _always(name: str, amount: str, cost: float) -> CostLine:
+    return CostLine(name=name, amount=amount, first_month=cost, full=cost)

@@ -19,16 +19,16 @@ _QUIET = ("-input=false", "-no-color")
 _LOCK_WAIT = "-lock-timeout=60s"
 
 
-class Action(StrEnum):
+class TerraformAction(StrEnum):
     APPLY = "apply"
     DESTROY = "destroy"
 
 
-class Wish(Frozen):
+class EnvironmentRequest(Frozen):
     """What a person asks for."""
 
     environment: str
-    action: Action
+    action: TerraformAction
     # The environment's name once more, by the person who destroys it.
     typed: str = ""
     dry_run: bool = False
@@ -38,33 +38,37 @@ class InfrastructureError(MillraceError):
     """What cannot be done with Terraform, and the way out."""
 
 
-class Step(Frozen):
+class TerraformStep(Frozen):
     """Commands in one folder, one after another until one fails; holds no secret."""
 
     directory: Path
     commands: tuple[tuple[str, ...], ...]
 
 
-def refuse_unmeant(wish: Wish, environments: Collection[str]) -> None:
+def refuse_unmeant(wish: EnvironmentRequest, environments: Collection[str]) -> None:
     if wish.environment not in environments:
         known = ", ".join(sorted(environments)) or "none: terraform/environments has no folder"
         raise InfrastructureError(
             f"environment={wish.environment!r} is not a folder of terraform/environments;"
             f" there is {known}"
         )
-    if wish.action is not Action.DESTROY and wish.typed:
+    if wish.action is not TerraformAction.DESTROY and wish.typed:
         raise InfrastructureError(
             f"typed={wish.typed!r} is for destroy, and the action is {wish.action}; leave it"
             " empty, or take another action"
         )
-    if wish.action is Action.DESTROY and not wish.dry_run and wish.typed != wish.environment:
+    if (
+        wish.action is TerraformAction.DESTROY
+        and not wish.dry_run
+        and wish.typed != wish.environment
+    ):
         raise InfrastructureError(
             f"typed={wish.typed!r}: to destroy {wish.environment!r} with all that it holds, type"
             " its name; with a dry run its plan is shown without"
         )
 
 
-def refuse_dry_apply(wish: Wish) -> None:
+def refuse_dry_apply(wish: EnvironmentRequest) -> None:
     """A person may agree by hand to what nobody was asked."""
     if wish.dry_run:
         raise InfrastructureError(
@@ -72,18 +76,22 @@ def refuse_dry_apply(wish: Wish) -> None:
         )
 
 
-def plan_step(wish: Wish, directory: Path, plan_file: Path, backend: Path | None) -> Step:
+def plan_step(
+    wish: EnvironmentRequest, directory: Path, plan_file: Path, backend: Path | None
+) -> TerraformStep:
     """`backend` says where the state is, in an environment whose files leave that open."""
     where = (f"-backend-config={backend}",) if backend else ()
     init = (PROGRAM, "init", *_QUIET, _LOCK_WAIT, *where)
-    what = ("-destroy",) if wish.action is Action.DESTROY else ()
+    what = ("-destroy",) if wish.action is TerraformAction.DESTROY else ()
     told = ("-detailed-exitcode", f"-out={plan_file}", *what)
-    return Step(directory=directory, commands=(init, (PROGRAM, "plan", *_QUIET, _LOCK_WAIT, *told)))
+    return TerraformStep(
+        directory=directory, commands=(init, (PROGRAM, "plan", *_QUIET, _LOCK_WAIT, *told))
+    )
 
 
-def apply_step(directory: Path, plan_file: Path) -> Step:
+def apply_step(directory: Path, plan_file: Path) -> TerraformStep:
     """Exactly what that plan says; Terraform refuses it where the state has changed since."""
-    return Step(
+    return TerraformStep(
         directory=directory, commands=((PROGRAM, "apply", *_QUIET, _LOCK_WAIT, str(plan_file)),)
     )
 

@@ -20,7 +20,7 @@ class CatalogColumn(Frozen):
     type: str
 
 
-class Limits(Frozen):
+class AlarmLimits(Frozen):
     """Beyond these a pipeline is unwell."""
 
     max_lag_s: float
@@ -31,7 +31,7 @@ class CloudPlan(Frozen):
     release: str
     # The topics that each site sends.
     topics: dict[str, tuple[str, ...]]
-    pipelines: dict[str, Limits]
+    pipelines: dict[str, AlarmLimits]
     # By layer and table.
     tables: dict[str, dict[str, tuple[CatalogColumn, ...]]]
 
@@ -50,8 +50,8 @@ def _topics(site: SiteSpec, pipelines: Iterable[PipelineSpec]) -> tuple[str, ...
     return tuple(sorted({topic for pipeline in here for topic in pipeline.topics}))
 
 
-def _limits(pipeline: PipelineSpec) -> Limits:
-    return Limits(
+def _limits(pipeline: PipelineSpec) -> AlarmLimits:
+    return AlarmLimits(
         max_lag_s=pipeline.supervise.max_lag.total_seconds(),
         stale_after_s=pipeline.supervise.stale_after.total_seconds(),
     )

@@ -11,9 +11,9 @@ from millrace.cloud.core.infrastructure import (
     CHANGES,
     NOTHING_TO_DO,
     PROGRAM,
+    EnvironmentRequest,
     InfrastructureError,
-    Step,
-    Wish,
+    TerraformStep,
     apply_step,
     plan_step,
     refuse_dry_apply,
@@ -55,7 +55,7 @@ class Infrastructure:
     def step(self, name: str) -> TerraformRun:
         return TerraformRun(self._folder / name)
 
-    def begin_plan(self, wish: Wish) -> TerraformRun:
+    def begin_plan(self, wish: EnvironmentRequest) -> TerraformRun:
         refuse_unmeant(wish, known_environments(self._layout))
         make_private(self._folder.parent, self._folder)
         self._forget_old_runs()
@@ -74,7 +74,7 @@ class Infrastructure:
             digest=_digest(self._plan_file) if code == CHANGES else "",
         )
 
-    def begin_apply(self, wish: Wish, digest: str) -> TerraformRun:
+    def begin_apply(self, wish: EnvironmentRequest, digest: str) -> TerraformRun:
         refuse_dry_apply(wish)
         if not self._plan_file.exists() or _digest(self._plan_file) != digest:
             raise InfrastructureError(
@@ -88,7 +88,7 @@ class Infrastructure:
         self._code_of(run, (0,))
         run.mark_told()
 
-    def _begin(self, name: str, step: Step) -> TerraformRun:
+    def _begin(self, name: str, step: TerraformStep) -> TerraformRun:
         if not shutil.which(PROGRAM):
             raise InfrastructureError(
                 f"no {PROGRAM!r} is on the PATH of Airflow's worker; install 1.11 or newer there:"

@@ -9,9 +9,9 @@ from typing import Any
 
 from millrace.cloud.core.infrastructure import (
     PROGRAM,
-    Action,
+    EnvironmentRequest,
     InfrastructureError,
-    Wish,
+    TerraformAction,
     refuse_unmeant,
 )
 from millrace.settings.core.paths import Paths
@@ -21,7 +21,7 @@ _LIMIT_S = 120
 
 def read_outputs(layout: Paths, environment: str, file: Path | None) -> dict[str, Any]:
     known = [one.name for one in layout.environments.glob("*") if one.is_dir()]
-    refuse_unmeant(Wish(environment=environment, action=Action.APPLY), known)
+    refuse_unmeant(EnvironmentRequest(environment=environment, action=TerraformAction.APPLY), known)
     where = str(file) if file else f"terraform output in {layout.environments / environment}"
     text = _read(file) if file else _ask(layout.environments / environment)
     try:

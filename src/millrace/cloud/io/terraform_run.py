@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from millrace.cloud.core.infrastructure import Step
+from millrace.cloud.core.infrastructure import TerraformStep
 from millrace.cloud.core.terraform_words import Ended
 from millrace.cloud.io.terraform_steps import EXIT, PID, STEP, STOP
 from millrace.storage.io.files import read_text, write_atomic, write_new
@@ -31,7 +31,7 @@ class TerraformRun:
         self.log = folder / "terraform.log"
         self._exit = folder / EXIT
 
-    def begin(self, step: Step) -> bool:
+    def begin(self, step: TerraformStep) -> bool:
         """False: it runs already, or has ended and nobody was told how; that one is it."""
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._lock_file.touch(mode=0o600)

@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from millrace.cloud.core.infrastructure import Step
+from millrace.cloud.core.infrastructure import TerraformStep
 from millrace.storage.io.files import write_atomic
 
 STEP, PID, STOP, EXIT = "step.json", "pid", "asked-to-stop", "exit"
@@ -33,10 +33,10 @@ class Steps:
         # When a machine goes down all its processes hear of it, and so does Terraform by itself.
         signal.signal(signal.SIGTERM, self._begin_no_more)
         write_atomic(self._folder / PID, str(os.getpid()))
-        step = Step.model_validate_json((self._folder / STEP).read_text())
+        step = TerraformStep.model_validate_json((self._folder / STEP).read_text())
         write_atomic(self._folder / EXIT, str(self._run_all(step)))
 
-    def _run_all(self, step: Step) -> int:
+    def _run_all(self, step: TerraformStep) -> int:
         code = 0
         for command in step.commands:
             if self._is_stopping:

@@ -37,7 +37,7 @@ class BudgetUsedUpError(JobFailedError):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class KeeperOutcome:
     """What was done for a job, and how it stands now."""
 
     decision: Decision
@@ -92,10 +92,10 @@ class Keeper:
         )
         return status, decide(seen, self.policy, self.mailbox.read_starts())
 
-    def ensure(self) -> Outcome:
+    def ensure(self) -> KeeperOutcome:
         status, decision = self.look()
         if decision.action in (Action.KEEP, Action.WAIT):
-            return Outcome(decision, status)
+            return KeeperOutcome(decision, status)
         if decision.failure:
             self._tell_failure(decision.reason)
         if decision.action == Action.GIVE_UP:
@@ -103,7 +103,7 @@ class Keeper:
         if decision.action in (Action.RESTART, Action.REPLACE):
             log.info("stopping generation %s: %s", status.generation, decision.reason)
             self.stop()
-        return Outcome(decision, self._start(decision))
+        return KeeperOutcome(decision, self._start(decision))
 
     def stop(self) -> JobStatus:
         return self._runner.stop(self.id, STOP_TIMEOUT_S)

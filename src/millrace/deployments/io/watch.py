@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from millrace.base.errors import MillraceError, TransientError
-from millrace.deployments.io.keeper import BudgetUsedUpError, Clock, Keeper, Outcome, utc_now
+from millrace.deployments.io.keeper import BudgetUsedUpError, Clock, Keeper, KeeperOutcome, utc_now
 from millrace.incidents.io.event_reporter import Herald
 from millrace.jobs.core.condition import Condition
 from millrace.jobs.core.deployment import Deployment
@@ -30,7 +30,7 @@ Event = dict[str, str]
 CHANGED: Event = {"status": "changed", "reason": "its files changed; the next run deploys them"}
 
 
-class Watch:
+class JobWatch:
     """Keeps a job running until its files change, its shift ends, or it cannot be kept."""
 
     def __init__(
@@ -126,7 +126,7 @@ class Watch:
     def _keeper(self, deployment: Deployment) -> Keeper:
         return Keeper(deployment, self._layout, self._clock, self._trend)
 
-    def _summarise(self, keeper: Keeper, outcome: Outcome) -> None:
+    def _summarise(self, keeper: Keeper, outcome: KeeperOutcome) -> None:
         now = self._clock()
         if now < self._next_summary:
             return
@@ -149,7 +149,7 @@ def _said_plainly(step: Callable[[], Event | None]) -> Event | None:
         return {"status": "failed", "reason": str(error)}
 
 
-def describe(beat: Heartbeat, outcome: Outcome, now: datetime) -> str:
+def describe(beat: Heartbeat, outcome: KeeperOutcome, now: datetime) -> str:
     return (
         f"{beat.phase}: generation={beat.generation} pid={outcome.status.pid}"
         f" {beat.progress(now)} heartbeat_age_s={beat.age_s(now):.0f}"

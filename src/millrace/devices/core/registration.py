@@ -15,7 +15,7 @@ from millrace.base.model import Frozen
 from millrace.base.suggest import did_you_mean
 
 
-class Kind(StrEnum):
+class RegisteredKind(StrEnum):
     DEVICE = "device"
     SENSOR = "sensor"
     SENSOR_TYPE = "sensor-type"
@@ -55,10 +55,10 @@ class SensorType(Thing):
     unit: Words
 
 
-MODELS: Mapping[Kind, type[Thing]] = {
-    Kind.DEVICE: Device,
-    Kind.SENSOR: Sensor,
-    Kind.SENSOR_TYPE: SensorType,
+MODELS: Mapping[RegisteredKind, type[Thing]] = {
+    RegisteredKind.DEVICE: Device,
+    RegisteredKind.SENSOR: Sensor,
+    RegisteredKind.SENSOR_TYPE: SensorType,
 }
 
 
@@ -74,7 +74,7 @@ class NotRegisteredError(RegistrationError):
 class Entry:
     """One registered thing with its id."""
 
-    kind: Kind
+    kind: RegisteredKind
     id: str
     thing: Thing
 
@@ -86,12 +86,12 @@ class Entry:
 class Registered:
     """All that a site has registered, retired things among them."""
 
-    things: Mapping[Kind, Mapping[str, Thing]]
+    things: Mapping[RegisteredKind, Mapping[str, Thing]]
 
-    def get(self, kind: Kind, object_id: str) -> Thing | None:
+    def get(self, kind: RegisteredKind, object_id: str) -> Thing | None:
         return self.things.get(kind, {}).get(object_id)
 
-    def find(self, kind: Kind, object_id: str) -> Entry:
+    def find(self, kind: RegisteredKind, object_id: str) -> Entry:
         thing = self.get(kind, object_id)
         if thing is None:
             known = self.things.get(kind, {})
@@ -102,12 +102,12 @@ class Registered:
         return Entry(kind, object_id, thing)
 
     def entries(self, *, retired: bool = True) -> Iterator[Entry]:
-        for kind in Kind:
+        for kind in RegisteredKind:
             for object_id, thing in sorted(self.things.get(kind, {}).items()):
                 if retired or thing.retired_at is None:
                     yield Entry(kind, object_id, thing)
 
-    def dependents(self, kind: Kind, object_id: str) -> list[str]:
+    def dependents(self, kind: RegisteredKind, object_id: str) -> list[str]:
         """Ids of the sensors that need it and are not retired."""
         return [
             entry.id
@@ -116,29 +116,32 @@ class Registered:
         ]
 
 
-def needs(thing: Thing) -> list[tuple[Kind, str]]:
+def needs(thing: Thing) -> list[tuple[RegisteredKind, str]]:
     """What has to be registered, and in use, for this one to be."""
     if not isinstance(thing, Sensor):
         return []
-    return [(Kind.DEVICE, thing.device_id), (Kind.SENSOR_TYPE, thing.sensor_type_id)]
+    return [
+        (RegisteredKind.DEVICE, thing.device_id),
+        (RegisteredKind.SENSOR_TYPE, thing.sensor_type_id),
+    ]
 
 
 @dataclass(frozen=True)
-class Wanted:
+class EntryFilter:
     """Which entries to show; what is None does not matter."""
 
-    kind: Kind | None = None
+    kind: RegisteredKind | None = None
     device: str | None = None
     sensor_type: str | None = None
     retired: bool = False
 
 
-def select(known: Registered, wanted: Wanted) -> list[Entry]:
+def select(known: Registered, wanted: EntryFilter) -> list[Entry]:
     """With a device or a sensor type named: its sensors."""
     named = {
-        (Kind.DEVICE, wanted.device),
-        (Kind.SENSOR_TYPE, wanted.sensor_type),
-    } - {(Kind.DEVICE, None), (Kind.SENSOR_TYPE, None)}
+        (RegisteredKind.DEVICE, wanted.device),
+        (RegisteredKind.SENSOR_TYPE, wanted.sensor_type),
+    } - {(RegisteredKind.DEVICE, None), (RegisteredKind.SENSOR_TYPE, None)}
     for kind, object_id in named:
         known.find(kind, str(object_id))
     return [

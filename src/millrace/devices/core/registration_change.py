@@ -12,9 +12,9 @@ from pydantic import TypeAdapter, ValidationError
 from millrace.devices.core.registration import (
     MODELS,
     Entry,
-    Kind,
     ObjectId,
     Registered,
+    RegisteredKind,
     RegistrationError,
     SensorType,
     Thing,
@@ -27,7 +27,7 @@ _OPTIONS = {"device_id": "--device", "sensor_type_id": "--sensor-type"}
 _ID: TypeAdapter[str] = TypeAdapter(ObjectId)
 
 
-class Outcome(StrEnum):
+class RegistrationOutcome(StrEnum):
     NEW = "registered"
     CHANGED = "changed"
     BACK = "brought back"
@@ -36,16 +36,16 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True)
-class Change:
+class RegistrationChange:
     """What is to be under an id from now on, and in what that differs from before."""
 
     entry: Entry
-    outcome: Outcome
+    outcome: RegistrationOutcome
     differences: tuple[str, ...] = ()
 
     @property
     def is_needed(self) -> bool:
-        return self.outcome is not Outcome.SAME
+        return self.outcome is not RegistrationOutcome.SAME
 
     def __str__(self) -> str:
         return ": ".join(
@@ -55,12 +55,12 @@ class Change:
 
 def plan_registration(
     known: Registered,
-    kind: Kind,
+    kind: RegisteredKind,
     object_id: str,
     given: Mapping[str, str],
     *,
     again: bool = False,
-) -> Change:
+) -> RegistrationChange:
     """Fields that are not given stay as they are; `again` brings back what is retired."""
     before = known.get(kind, object_id)
     if before and before.retired_at and not again:
@@ -72,14 +72,18 @@ def plan_registration(
     entry = _validated(kind, object_id, kept | dict(given))
     _check_needs(known, entry)
     _check_unit(known, entry, before)
-    return Change(entry, _outcome(before, entry.thing), tuple(_differences(before, entry.thing)))
+    return RegistrationChange(
+        entry, _outcome(before, entry.thing), tuple(_differences(before, entry.thing))
+    )
 
 
-def plan_retirement(known: Registered, kind: Kind, object_id: str, now: datetime) -> Change:
+def plan_retirement(
+    known: Registered, kind: RegisteredKind, object_id: str, now: datetime
+) -> RegistrationChange:
     """Refused while something in use needs it."""
     entry = known.find(kind, object_id)
     if entry.thing.retired_at:
-        return Change(entry, Outcome.SAME)
+        return RegistrationChange(entry, RegistrationOutcome.SAME)
     dependents = known.dependents(kind, object_id)
     if dependents:
         raise RegistrationError(
@@ -87,7 +91,7 @@ def plan_retirement(known: Registered, kind: Kind, object_id: str, now: datetime
             f" ('millrace register retire sensor {dependents[0]}'), or register them elsewhere"
         )
     retired = entry.thing.model_copy(update={"retired_at": now})
-    return Change(Entry(kind, object_id, retired), Outcome.RETIRED)
+    return RegistrationChange(Entry(kind, object_id, retired), RegistrationOutcome.RETIRED)
 
 
 def _counted(sensors: list[str]) -> str:
@@ -96,7 +100,7 @@ def _counted(sensors: list[str]) -> str:
     return f"{word} {', '.join(sensors[:_SHOWN])}{more}"
 
 
-def _validated(kind: Kind, object_id: str, fields: Mapping[str, object]) -> Entry:
+def _validated(kind: RegisteredKind, object_id: str, fields: Mapping[str, object]) -> Entry:
     try:
         _ID.validate_python(object_id)
     except ValidationError as error:
@@ -148,12 +152,12 @@ def _check_unit(known: Registered, entry: Entry, before: Thing | None) -> None:
         )
 
 
-def _outcome(before: Thing | None, after: Thing) -> Outcome:
+def _outcome(before: Thing | None, after: Thing) -> RegistrationOutcome:
     if before is None:
-        return Outcome.NEW
+        return RegistrationOutcome.NEW
     if before.retired_at:
-        return Outcome.BACK
-    return Outcome.SAME if before == after else Outcome.CHANGED
+        return RegistrationOutcome.BACK
+    return RegistrationOutcome.SAME if before == after else RegistrationOutcome.CHANGED
 
 
 def _differences(before: Thing | None, after: Thing) -> Iterator[str]:

@@ -17,8 +17,8 @@ from confluent_kafka import (
     TopicPartition,
 )
 
-from millrace.devices.core.registration import MODELS, Kind, Registered, Thing
-from millrace.devices.core.registration_change import Change
+from millrace.devices.core.registration import MODELS, Registered, RegisteredKind, Thing
+from millrace.devices.core.registration_change import RegistrationChange
 from millrace.kafka.io.client_errors import SiteError, UnreachableError, Watch, watched
 from millrace.schemas.io.avro import Schemas, schema_id
 from millrace.sites.core.spec import ClientSettings, SiteSpec
@@ -28,7 +28,7 @@ _TIMEOUT_S = 15.0
 _PAUSE_MAX_S = 0.5
 _SILENT = logging.getLogger(f"{__name__}.librdkafka")
 _SILENT.disabled = True
-_KINDS = {kind.topic: kind for kind in Kind}
+_KINDS = {kind.topic: kind for kind in RegisteredKind}
 _READ: Mapping[str, Any] = {
     "enable.auto.commit": False,
     "enable.auto.offset.store": False,
@@ -54,7 +54,7 @@ _OVERTAKEN = (
     # A commit of which nobody knows whether it was: who decides again will see.
     KafkaError.UNKNOWN,
 )
-Decide = Callable[[Registered], Change]
+Decide = Callable[[Registered], RegistrationChange]
 
 
 class UnreadableError(SiteError):
@@ -78,17 +78,17 @@ class Registrar:
 
     def read(self) -> Registered:
         """All that is registered now."""
-        newest: dict[tuple[Kind, str], Message] = {}
+        newest: dict[tuple[RegisteredKind, str], Message] = {}
         for message in self._messages():
             key = (message.key() or b"").decode(errors="replace")
             newest[_KINDS[message.topic() or ""], key] = message
-        things: dict[Kind, dict[str, Thing]] = {kind: {} for kind in Kind}
+        things: dict[RegisteredKind, dict[str, Thing]] = {kind: {} for kind in RegisteredKind}
         for (kind, object_id), message in newest.items():
             if message.value() is not None:
                 things[kind][object_id] = self._decoded(kind, message)
         return Registered(things)
 
-    def carry_out(self, decide: Decide) -> Change:
+    def carry_out(self, decide: Decide) -> RegistrationChange:
         """Decide on what is registered, and write that down, as if nobody did anything between.
 
         Whoever begins shuts out who began before; who is shut out decides again.
@@ -107,7 +107,7 @@ class Registrar:
                 # Else two in step would shut each other out again and again.
                 time.sleep(random.uniform(0, _PAUSE_MAX_S))  # noqa: S311 - no secret
 
-    def _try_to(self, decide: Decide) -> Change:
+    def _try_to(self, decide: Decide) -> RegistrationChange:
         producer = Producer({**self._settings, **_WRITE})
         producer.init_transactions(_TIMEOUT_S)
         change = decide(self.read())
@@ -115,7 +115,7 @@ class Registrar:
             self._write(producer, change)
         return change
 
-    def _write(self, producer: Producer, change: Change) -> None:
+    def _write(self, producer: Producer, change: RegistrationChange) -> None:
         entry = change.entry
         value = self._schemas.latest(entry.kind.topic).encode(entry.thing.model_dump())
         producer.begin_transaction()
@@ -149,7 +149,7 @@ class Registrar:
             consumer.close()
         return found
 
-    def _decoded(self, kind: Kind, message: Message) -> Thing:
+    def _decoded(self, kind: RegisteredKind, message: Message) -> Thing:
         value = message.value() or b""
         number = schema_id(value)
         schema = self._schemas.by_id.get(number) if number is not None else None

@@ -14,7 +14,7 @@ from millrace.expectations.core.literals import identifier
 Columns = Mapping[str, str]
 
 
-class UnfitError(ValueError):
+class UnfitArgumentError(ValueError):
     """An argument that the table's columns do not bear out."""
 
     def __init__(self, field: str, problem: str) -> None:
@@ -58,7 +58,7 @@ class Arguments(Frozen):
         """Raises UnfitError."""
         for field, name in self.named_columns():
             if name not in columns:
-                raise UnfitError(
+                raise UnfitArgumentError(
                     field, f"there is no column {name!r}; there are {', '.join(columns)}"
                 )
 
@@ -78,13 +78,13 @@ class OneColumn(Arguments):
     def kind(self, columns: Columns, *allowed: str) -> str:
         kind = columns[self.column]
         if kind not in allowed:
-            raise UnfitError(
+            raise UnfitArgumentError(
                 "column", f"{self.column!r} is {kind}; this works on {', '.join(allowed)}"
             )
         return kind
 
 
-class Limits(Frozen):
+class ValueRange(Frozen):
     """A range, with an end or both."""
 
     strict_min: StrictBool = False
@@ -92,9 +92,9 @@ class Limits(Frozen):
 
     def check_ends(self, low: Any, high: Any) -> None:
         if low is None and high is None:
-            raise UnfitError("min_value", "one of min_value and max_value is needed")
+            raise UnfitArgumentError("min_value", "one of min_value and max_value is needed")
         if low is not None and high is not None and low > high:
-            raise UnfitError("min_value", "no value is above min_value and below max_value")
+            raise UnfitArgumentError("min_value", "no value is above min_value and below max_value")
 
     def inside(self, subject: str, low: str | None, high: str | None) -> str:
         ends = []

@@ -12,11 +12,11 @@ from millrace.expectations.core.arguments import (
     Arguments,
     Columns,
     Count,
-    Limits,
     Number,
     OneColumn,
     Share,
-    UnfitError,
+    UnfitArgumentError,
+    ValueRange,
 )
 from millrace.lake.core.columns import TYPES
 
@@ -29,7 +29,7 @@ class RowCount(BatchLevel):
     value: Count
 
 
-class RowCountBetween(BatchLevel, Limits):
+class RowCountBetween(BatchLevel, ValueRange):
     min_value: Count | None = None
     max_value: Count | None = None
 
@@ -54,7 +54,7 @@ class CompoundUnique(BatchLevel):
     mostly: Share = 1
 
 
-class StatisticBetween(OneColumn, BatchLevel, Limits):
+class StatisticBetween(OneColumn, BatchLevel, ValueRange):
     """Minimum, mean and so on of a column of numbers."""
 
     min_value: Number | None = None
@@ -66,7 +66,7 @@ class StatisticBetween(OneColumn, BatchLevel, Limits):
         self.check_ends(self.min_value, self.max_value)
 
 
-class ShareBetween(OneColumn, BatchLevel, Limits):
+class ShareBetween(OneColumn, BatchLevel, ValueRange):
     min_value: Share | None = None
     max_value: Share | None = None
 
@@ -75,7 +75,7 @@ class ShareBetween(OneColumn, BatchLevel, Limits):
         self.check_ends(self.min_value, self.max_value)
 
 
-class DistinctCountBetween(OneColumn, BatchLevel, Limits):
+class DistinctCountBetween(OneColumn, BatchLevel, ValueRange):
     min_value: Count | None = None
     max_value: Count | None = None
 
@@ -95,7 +95,7 @@ class DistinctValues(OneColumn, BatchLevel):
             try:
                 values.member(value, kind)
             except ValueError as error:
-                raise UnfitError("value_set", str(error)) from None
+                raise UnfitArgumentError("value_set", str(error)) from None
 
 
 class QuantileRanges(Frozen):
@@ -112,7 +112,9 @@ class Quantiles(OneColumn, BatchLevel):
         self.kind(columns, *values.NUMBERS)
         ranges = self.quantile_ranges
         if len(ranges.quantiles) != len(ranges.value_ranges):
-            raise UnfitError("quantile_ranges", "write one range in value_ranges for each quantile")
+            raise UnfitArgumentError(
+                "quantile_ranges", "write one range in value_ranges for each quantile"
+            )
 
 
 BATCH_LEVEL: dict[str, type[BatchLevel]] = {

@@ -15,11 +15,11 @@ from millrace.expectations.core.arguments import (
     Arguments,
     Columns,
     Count,
-    Limits,
     OneColumn,
     Share,
-    UnfitError,
+    UnfitArgumentError,
     Value,
+    ValueRange,
 )
 from millrace.expectations.core.regex import check_regex
 from millrace.lake.core.columns import TYPES
@@ -59,7 +59,7 @@ class Null(OneColumnRule):
         return f"({self.sql} IS NOT NULL)"
 
 
-class Between(OneColumnRule, Limits):
+class Between(OneColumnRule, ValueRange):
     min_value: Value | None = None
     max_value: Value | None = None
 
@@ -123,7 +123,7 @@ class NotMatchRegexList(OneColumnRule):
         return " AND ".join(f"NOT {_matches(self.sql, regex)}" for regex in self.regex_list)
 
 
-class LengthsBetween(OneColumnRule, Limits):
+class LengthsBetween(OneColumnRule, ValueRange):
     min_value: Count | None = None
     max_value: Count | None = None
 
@@ -153,7 +153,7 @@ class Pair(RowLevel):
         kinds = [columns[self.column_A], columns[self.column_B]]
         families = {"number" if kind in values.NUMBERS else kind for kind in kinds}
         if len(families) > 1 or not set(kinds) <= set(allowed):
-            raise UnfitError(
+            raise UnfitArgumentError(
                 "column_B",
                 f"{self.column_A!r} is {kinds[0]} and {self.column_B!r} is {kinds[1]};"
                 f" two columns of one kind can be compared: {', '.join(allowed)}",
@@ -186,7 +186,7 @@ def _convert(field: str, convert: Callable[..., str], *values: Any) -> str:
     try:
         return convert(*values)
     except ValueError as error:
-        raise UnfitError(field, str(error)) from None
+        raise UnfitArgumentError(field, str(error)) from None
 
 
 ROW_LEVEL: dict[str, type[RowLevel]] = {

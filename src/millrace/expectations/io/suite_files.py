@@ -7,7 +7,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from millrace.base.errors import BadValueError, SpecError, SpecErrors
-from millrace.expectations.core.arguments import Arguments, Columns, UnfitError
+from millrace.expectations.core.arguments import Arguments, Columns, UnfitArgumentError
 from millrace.expectations.core.compiled import CompiledSuite, arguments_of, compile_suite
 from millrace.expectations.core.suite import Expectation, Suite
 from millrace.specs.explain import explain
@@ -74,7 +74,7 @@ def _fitting(kwargs: Document, model: type[Arguments], columns: Columns) -> Argu
         arguments.check(columns)
     except ValidationError as error:
         raise SpecErrors(explain(kwargs, model, error)) from error
-    except UnfitError as error:
+    except UnfitArgumentError as error:
         text = f"{error.field}: {error}"
         raise SpecErrors([BadValueError(kwargs.place((error.field,)), text)]) from error
     return arguments

@@ -9,10 +9,10 @@ from html import escape
 from millrace.base.hidden import hidden
 from millrace.base.html import document, table
 from millrace.base.model import Frozen
-from millrace.fleet.core.pipeline_card import Card, Page, SiteRow
+from millrace.fleet.core.pipeline_card import Card, Page, PartitionRow
 from millrace.incidents.core.incident import Incident
-from millrace.incidents.core.incident_advice import Step, advise
-from millrace.quality.core.verdict import Outcome
+from millrace.incidents.core.incident_advice import AdvisedStep, advise
+from millrace.quality.core.verdict import ExpectationOutcome
 
 _NOTES = 15
 
@@ -26,7 +26,7 @@ class Scene(Frozen):
     # Of a job that is no pipeline's.
     dag_id: str | None = None
     page: Page | None = None
-    failed: tuple[Outcome, ...] = ()
+    failed: tuple[ExpectationOutcome, ...] = ()
     log: tuple[str, ...] = ()
 
 
@@ -52,7 +52,7 @@ def _events(incident: Incident) -> Iterator[str]:
         yield from table(("when", "what"), rows)
 
 
-def _steps(steps: Iterable[Step], airflow: str) -> Iterator[str]:
+def _steps(steps: Iterable[AdvisedStep], airflow: str) -> Iterator[str]:
     yield "<ul>"
     for step in steps:
         text = escape(step.text)
@@ -76,7 +76,7 @@ def _pipeline(page: Page) -> Iterator[str]:
     yield from table(("since", "condition", "why"), notes)
 
 
-def _connection(row: SiteRow) -> str:
+def _connection(row: PartitionRow) -> str:
     if row.halted:
         return "halted"
     return "yes" if row.reachable else "no"
@@ -101,7 +101,7 @@ def _share(refused: float | None) -> str:
     return "no row yet" if refused is None else f"{refused:.2%}"
 
 
-def _verdict(failed: tuple[Outcome, ...]) -> Iterator[str]:
+def _verdict(failed: tuple[ExpectationOutcome, ...]) -> Iterator[str]:
     if failed:
         yield "<h2>What the last verdict holds against the rows</h2>"
         heads = ("severity", "about", "expectation", "rows against it", "error")

@@ -14,7 +14,7 @@ from millrace.lake.core.refine import Severity
 from millrace.pipelines.core.spec import PipelineSpec
 
 
-class Verdict(Frozen):
+class QualityVerdict(Frozen):
     passed: bool
     worst: Severity | None
     rows: int
@@ -42,12 +42,12 @@ class Card(Frozen):
     # Share of the rows in quarantine, since the job began; None before the first row.
     refused: float | None
     last_batch_at: datetime | None
-    verdict: Verdict | None
+    verdict: QualityVerdict | None
     maintained_at: datetime | None
     history: tuple[Sample, ...]
 
 
-class SiteRow(Frozen):
+class PartitionRow(Frozen):
     site: str
     topic: str
     partition: int
@@ -74,7 +74,7 @@ class Page(Frozen):
     """A pipeline's own page."""
 
     card: Card
-    parts: tuple[SiteRow, ...]
+    parts: tuple[PartitionRow, ...]
     events: tuple[Note, ...]
     made_anew: tuple[AnewRow, ...]
     refused: dict[str, int]
@@ -88,7 +88,7 @@ def make_card(
     beat: IngestBeat | None,
     journal: Journal,
     now: datetime,
-    verdict: Verdict | None = None,
+    verdict: QualityVerdict | None = None,
     maintained_at: datetime | None = None,
 ) -> Card:
     note = journal.latest
@@ -140,9 +140,9 @@ def make_page(
     )
 
 
-def _rows(site: SiteBeat) -> list[SiteRow]:
+def _rows(site: SiteBeat) -> list[PartitionRow]:
     return [
-        SiteRow(
+        PartitionRow(
             site=site.site,
             topic=part.topic,
             partition=part.partition,

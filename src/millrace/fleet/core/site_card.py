@@ -10,7 +10,7 @@ from millrace.ingest.core.ingest_beat import IngestBeat
 from millrace.sites.core.spec import SiteSpec
 
 
-class SiteReader(Frozen):
+class ReadingPipeline(Frozen):
     """A pipeline that reads the site, by its last heartbeat."""
 
     pipeline: str
@@ -32,7 +32,7 @@ class SitePage(Frozen):
     connection: str
     # When a job last heard of it.
     seen_at: datetime | None
-    readers: tuple[SiteReader, ...]
+    readers: tuple[ReadingPipeline, ...]
     users: tuple[str, ...]
     # Until when the certificates that were made here are good.
     certificates: dict[str, datetime]
@@ -45,7 +45,7 @@ def make_site_page(
     certificates: dict[str, datetime],
 ) -> SitePage:
     readers = tuple(
-        SiteReader(
+        ReadingPipeline(
             pipeline=pipeline,
             reachable=site.reachable,
             halted=site.halted,
@@ -70,7 +70,7 @@ def make_site_page(
     )
 
 
-def _connection(readers: tuple[SiteReader, ...]) -> str:
+def _connection(readers: tuple[ReadingPipeline, ...]) -> str:
     """By whoever looked last: a job that was stopped long ago knows nothing of today."""
     if not readers:
         return "unknown"

@@ -5,19 +5,19 @@ from __future__ import annotations
 from datetime import datetime
 
 from millrace.fleet.core.incident_page import Scene
-from millrace.fleet.io.status_view import Sight
+from millrace.fleet.io.status_view import StatusView
 from millrace.ingest.io.deployment import read_alone
 from millrace.jobs.io.installed_kinds import load_kind
 from millrace.platform.core.platform import Platform
 from millrace.quality.core.quality_task import QualityResult
-from millrace.quality.core.verdict import Outcome
+from millrace.quality.core.verdict import ExpectationOutcome
 from millrace.storage.io.files import read_text
 
 _LOG_LINES = 40
 
 
 def look(layout: Platform, pipeline: str, now: datetime, airflow: str) -> Scene:
-    spec, sight = read_alone(layout, pipeline), Sight(layout)
+    spec, sight = read_alone(layout, pipeline), StatusView(layout)
     if spec is None:
         return _of_other_kind(sight, pipeline, now, airflow)
     return Scene(
@@ -29,7 +29,7 @@ def look(layout: Platform, pipeline: str, now: datetime, airflow: str) -> Scene:
     )
 
 
-def _of_other_kind(sight: Sight, job_id: str, now: datetime, airflow: str) -> Scene:
+def _of_other_kind(sight: StatusView, job_id: str, now: datetime, airflow: str) -> Scene:
     """What is known of a job that is no pipeline's; nothing, if there is none."""
     job = sight.jobs().get(job_id)
     if job is None:
@@ -42,7 +42,7 @@ def _of_other_kind(sight: Sight, job_id: str, now: datetime, airflow: str) -> Sc
     )
 
 
-def _failed(layout: Platform, pipeline: str) -> tuple[Outcome, ...]:
+def _failed(layout: Platform, pipeline: str) -> tuple[ExpectationOutcome, ...]:
     text = read_text(layout.quality(pipeline) / "latest" / "result.json")
     outcomes = QualityResult.model_validate_json(text).outcomes if text else ()
     return tuple(one for one in outcomes if not one.passed)

@@ -12,7 +12,7 @@ from millrace.base.errors import MillraceError, TransientError
 from millrace.base.hidden import hidden_lines
 from millrace.fleet.core.incident_card import IncidentLine, list_incidents
 from millrace.fleet.core.job_card import JobCard, JobPage, make_job_card, make_job_page
-from millrace.fleet.core.pipeline_card import Card, Page, Verdict, make_card, make_page
+from millrace.fleet.core.pipeline_card import Card, Page, QualityVerdict, make_card, make_page
 from millrace.fleet.core.platform_status import RelayStatus, describe_relay, tables_of
 from millrace.fleet.core.site_card import SitePage, make_site_page
 from millrace.incidents.io.incident_folders import Incidents
@@ -60,10 +60,10 @@ class Remembered(Generic[Read]):
 
 
 @dataclass
-class Sight:
+class StatusView:
     layout: Platform
     _specs: Remembered[PipelineSpec | None] = field(default_factory=Remembered)
-    _verdicts: Remembered[Verdict | None] = field(default_factory=Remembered)
+    _verdicts: Remembered[QualityVerdict | None] = field(default_factory=Remembered)
     _deployments: Remembered[Deployment | None] = field(default_factory=Remembered)
 
     def pipelines(self) -> dict[str, PipelineSpec]:
@@ -193,7 +193,7 @@ class Sight:
     def _spec(self, file: Path) -> PipelineSpec | None:
         return self._specs.get(file, lambda: read_alone(self.layout, file.stem))
 
-    def _verdict(self, name: str) -> Verdict | None:
+    def _verdict(self, name: str) -> QualityVerdict | None:
         file = self.layout.quality(name) / "latest" / _RESULT
         return self._verdicts.get(file, lambda: _read_verdict(file))
 
@@ -207,12 +207,14 @@ class Sight:
         return None
 
 
-def _read_verdict(file: Path) -> Verdict | None:
+def _read_verdict(file: Path) -> QualityVerdict | None:
     text = read_text(file)
     if text is None:
         return None
     result = QualityResult.model_validate_json(text)
-    return Verdict(passed=result.passed, worst=result.worst, rows=result.rows, at=result.checked_at)
+    return QualityVerdict(
+        passed=result.passed, worst=result.worst, rows=result.rows, at=result.checked_at
+    )
 
 
 def _stamp(file: Path) -> Stamp:

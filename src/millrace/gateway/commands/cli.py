@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from millrace.base.duration import parse_duration
 from millrace.base.errors import MillraceError
 from millrace.base.output import Json, print_json, print_line
-from millrace.gateway.commands.core.command import Command, Outcome, Verdict
+from millrace.gateway.commands.core.command import Command, CommandOutcome, CommandResult
 from millrace.gateway.commands.core.command_states import MOST_LIFE
 from millrace.kafka.core.kafka_client import librdkafka_settings
 from millrace.kafka.core.platform_topics import OUTCOMES
@@ -65,7 +65,7 @@ def command(
             f" run, and has it an input with commands? See 'millrace tail {OUTCOMES}@{spec.name}'"
         )
     _show(issued, outcome, spec.name, as_json=as_json)
-    if outcome.outcome is not Verdict.DONE:
+    if outcome.outcome is not CommandResult.DONE:
         raise typer.Exit(_NOT_DONE)
 
 
@@ -103,7 +103,7 @@ def _argument(text: str) -> tuple[str, Any]:
         return key, value
 
 
-def _show(issued: Command, outcome: Outcome | None, site: str, *, as_json: bool) -> None:
+def _show(issued: Command, outcome: CommandOutcome | None, site: str, *, as_json: bool) -> None:
     if as_json:
         told = outcome.model_dump(mode="json") if outcome else None
         print_json({"command": issued.model_dump(mode="json"), "outcome": told})

@@ -15,7 +15,7 @@ from millrace.kafka.core.coordinates import Part
 from millrace.repair.core.replay_spec import Origin
 
 
-class Kind(StrEnum):
+class EventKind(StrEnum):
     QUALITY_FAILED = "quality failed"
     GAP_FOUND = "gap found"
     SITE_SILENT = "site silent"
@@ -55,7 +55,7 @@ class Event(Frozen):
     # The name of a file, and it comes by way of a topic.
     id: EventId
     at: datetime
-    kind: Kind
+    kind: EventKind
     # Or the id of a job of another kind than ingest, or a relay.
     pipeline: Name
     site: Name | None = None
@@ -64,7 +64,7 @@ class Event(Frozen):
 
 
 def make_event(
-    kind: Kind,
+    kind: EventKind,
     pipeline: str,
     at: datetime,
     text: str,

@@ -7,18 +7,17 @@ from datetime import datetime
 
 from millrace.base.duration import format_duration
 from millrace.base.ranges import hull
-from millrace.incidents.core.event import Event, Gap, Kind, make_event
+from millrace.incidents.core.event import Event, EventKind, Gap, make_event
 from millrace.jobs.core.condition import Condition
 from millrace.jobs.core.journal import Journal, Note
 from millrace.jobs.core.trend import Trend
 from millrace.kafka.core.coordinates import Part
 from millrace.pipelines.core.spec import Supervise
 from millrace.quality.core.quality_task import QualityResult
-from millrace.repair.core.alarms import Alarm
-from millrace.repair.core.alarms import Kind as AlarmKind
+from millrace.repair.core.alarms import Alarm, AlarmKind
 from millrace.repair.core.replay_spec import Origin
 
-_TOLD = {Condition.CRASH_LOOP: Kind.CRASH_LOOPING, Condition.GIVEN_UP: Kind.GIVEN_UP}
+_TOLD = {Condition.CRASH_LOOP: EventKind.CRASH_LOOPING, Condition.GIVEN_UP: EventKind.GIVEN_UP}
 # The job worked again, or a person took it in hand: what comes after is another occurrence.
 _OVER = {
     Condition.HEALTHY,
@@ -76,7 +75,7 @@ def of_silences(
     """One for each site that was not silent at the look before this one."""
     known = set(before)
     return tuple(
-        make_event(Kind.SITE_SILENT, pipeline, at, text, site)
+        make_event(EventKind.SITE_SILENT, pipeline, at, text, site)
         for site, text in now_silent.items()
         if site not in known
     )
@@ -88,7 +87,7 @@ def of_halts(
     """One for each site that was not halted at the look before this one."""
     known = set(before)
     return tuple(
-        make_event(Kind.SITE_HALTED, pipeline, at, f"site {site!r} halted: {reason}", site)
+        make_event(EventKind.SITE_HALTED, pipeline, at, f"site {site!r} halted: {reason}", site)
         for site, reason in halts.items()
         if site not in known
     )
@@ -98,7 +97,7 @@ def of_made_anew(pipeline: str, before: Journal, after: Journal) -> tuple[Event,
     """Named by when the job found each, so that it is one event however often it is told."""
     return tuple(
         make_event(
-            Kind.TOPIC_ANEW,
+            EventKind.TOPIC_ANEW,
             pipeline,
             one.found_at,
             f"topic {one.topic!r} of site {site!r} was deleted and made again: its records are read"
@@ -118,7 +117,7 @@ def of_verdict(result: QualityResult) -> Event | None:
         f"{result.rows} rows of {result.table} ({result.span}) do not meet {result.suite},"
         f" the worst failure is {result.worst}: {result.failures}"
     )
-    return make_event(Kind.QUALITY_FAILED, result.pipeline, result.checked_at, text)
+    return make_event(EventKind.QUALITY_FAILED, result.pipeline, result.checked_at, text)
 
 
 def of_alarms(
@@ -129,7 +128,7 @@ def of_alarms(
     away = [alarm for alarm in new if alarm.kind == AlarmKind.UNREACHABLE]
     found = [alarm for alarm in new if alarm.kind != AlarmKind.UNREACHABLE]
     silent = (
-        make_event(Kind.SITE_SILENT, pipeline, at, alarm.text, alarm.subject) for alarm in away
+        make_event(EventKind.SITE_SILENT, pipeline, at, alarm.text, alarm.subject) for alarm in away
     )
     return (*silent, *([_of_gaps(pipeline, found, at)] if found else []))
 
@@ -143,7 +142,7 @@ def _of_gaps(pipeline: str, alarms: list[Alarm], at: datetime) -> Event:
     first, more = alarms[0], len(alarms) - 1
     text = f"{first.name}: {first.text}" + (f", and {more} more" if more else "")
     site = sites.pop() if len(sites) == 1 else None
-    return make_event(Kind.GAP_FOUND, pipeline, at, text, site, gaps)
+    return make_event(EventKind.GAP_FOUND, pipeline, at, text, site, gaps)
 
 
 def _gap(alarm: Alarm, part: Part) -> Gap:

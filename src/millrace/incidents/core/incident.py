@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from millrace.base.model import Frozen
-from millrace.incidents.core.event import Event, Gap, Kind
+from millrace.incidents.core.event import Event, EventKind, Gap
 
 # Events of one kind and pipeline that begin within it are one incident, so a storm is at most four
 # pages an hour for each; it ends by itself, so what lasts is told again.
@@ -31,7 +31,7 @@ class Incident(Frozen):
         return self.first.id
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> EventKind:
         return self.first.kind
 
     @property

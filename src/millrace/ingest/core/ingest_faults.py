@@ -9,7 +9,7 @@ from enum import StrEnum
 from millrace.ingest.core.far_times import WAY_OUT
 
 
-class Verdict(StrEnum):
+class FaultVerdict(StrEnum):
     UNREACHABLE = "unreachable"  # the site does not answer; it may come back
     RETRY = "retry"  # the site answers; the same once more can succeed
     FENCED = "fenced"  # a newer generation of the job took over
@@ -22,107 +22,107 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Fault:
-    verdict: Verdict
+    verdict: FaultVerdict
     reason: str
 
 
 @dataclass(frozen=True)
 class _Rule:
     signs: str
-    verdict: Verdict
+    verdict: FaultVerdict
     reason: str
 
 
 # The first that fits decides: a cause stands before the wrappers it comes in.
 _RULES = (
-    _Rule(r"FencedError", Verdict.FENCED, "a newer generation took over"),
+    _Rule(r"FencedError", FaultVerdict.FENCED, "a newer generation took over"),
     _Rule(
         r"TopicChangedError",
-        Verdict.RETRY,
+        FaultVerdict.RETRY,
         "a topic was made anew while it was read, and nothing of that batch was kept;"
         " going on with the new one",
     ),
     _Rule(
         r"KAFKA_DATA_LOSS|OffsetOutOfRangeException|LogTruncationException"
         r"|Some data may have been lost because they are not available in Kafka any more",
-        Verdict.OFFSETS,
+        FaultVerdict.OFFSETS,
         "the broker no longer has offsets that are not in the table yet; nothing was skipped."
         " Restore the topic, or remove the site's checkpoint to go on from what is left",
     ),
     _Rule(
         r"long overflow(?=[\s\S]*KafkaRecordToRowConverter)",
-        Verdict.TIME,
+        FaultVerdict.TIME,
         f"Spark's own reader cannot convert the time of a record; nothing was skipped. {WAY_OUT}",
     ),
     _Rule(
         r"Could not read properties from file|Could not find a 'KafkaClient' entry"
         r"|\.properties: (No such file|Permission denied)",
-        Verdict.HALT,
+        FaultVerdict.HALT,
         "the file with the user's secret is missing or unreadable; run 'millrace up' to make it",
     ),
     _Rule(
         r"secretsmanager\.model\.InternalService|Service: SecretsManager, Status Code: (5\d\d|429)",
-        Verdict.RETRY,
+        FaultVerdict.RETRY,
         "AWS's Secrets Manager does not answer",
     ),
     _Rule(
         r"services\.secretsmanager\.model\.\w+Exception|holds no JSON with username and password",
-        Verdict.HALT,
+        FaultVerdict.HALT,
         "the login cannot be read from its secret; the job's role has to be allowed"
         " secretsmanager:GetSecretValue of it and kms:Decrypt of its key",
     ),
     _Rule(
         r"SaslAuthenticationException|RefusedError: .*wrong password",
-        Verdict.LOGIN,
+        FaultVerdict.LOGIN,
         "the broker refuses user and password; the secret file and the broker's user differ",
     ),
     _Rule(
         r"SslAuthenticationException|SSLHandshakeException|InvalidPathException"
         r"|Failed to load PEM SSL keystore|Failed to load SSL|RefusedError: .*(TLS|certificate)",
-        Verdict.HALT,
+        FaultVerdict.HALT,
         "TLS failed: the CA file does not fit the broker's certificate, or is unreadable",
     ),
     _Rule(
         r"(Topic|Group|Cluster)AuthorizationException|RefusedError: .*has no right to use",
-        Verdict.HALT,
+        FaultVerdict.HALT,
         "the broker's ACLs do not let the user read; run the pipeline's provision task",
     ),
     _Rule(
         r"UnsupportedVersionException",
-        Verdict.HALT,
+        FaultVerdict.HALT,
         "the broker is too old for this client",
     ),
     _Rule(
         r"No space left on device|Disk quota exceeded|File too large",
-        Verdict.END,
+        FaultVerdict.END,
         "there is no room left on the disk; make some, and the job goes on where it was",
     ),
     _Rule(
         r"Concurrent(Transaction|Append|Write)Exception|DELTA_CONCURRENT|took batch \d+ meanwhile",
-        Verdict.RETRY,
+        FaultVerdict.RETRY,
         "another writer's commit came first",
     ),
     _Rule(
         r"UnknownTopicOrPartitionException|UNKNOWN_TOPIC_OR_PARTITION|TopicAbsentError",
-        Verdict.RETRY,
+        FaultVerdict.RETRY,
         "the topic is not there yet",
     ),
     _Rule(
         r"StoreRefusedError|InvalidAccessKeyId|SignatureDoesNotMatch|UnknownStoreException"
         r"|java\.nio\.file\.AccessDeniedException: s3a:",
-        Verdict.END,
+        FaultVerdict.END,
         "the object store refuses the key, or has no such bucket",
     ),
     _Rule(
         r"StoreUnreachableError|StoreConflictError|AWSClientIOException|AWSServiceIOException"
         r"|AWSStatus5\d\dException|AWSServiceThrottledException|AWSNoResponseException"
         r"|awssdk\.core\.exception\.(SdkClient|ApiCall\w*Timeout)Exception",
-        Verdict.RETRY,
+        FaultVerdict.RETRY,
         "the object store, or another service of AWS, does not answer",
     ),
     _Rule(
         r"No resolvable bootstrap urls",
-        Verdict.UNREACHABLE,
+        FaultVerdict.UNREACHABLE,
         "the broker's host name is not known",
     ),
     _Rule(
@@ -130,7 +130,7 @@ _RULES = (
         r"|LeaderNotAvailable|NotLeaderOrFollower|CoordinatorNotAvailable)Exception"
         r"|java\.net\.ConnectException|Timed out waiting for a node assignment"
         r"|FETCH_OFFSET_TIMEOUT|Timeout of \d+ms expired|UnreachableError: site",
-        Verdict.UNREACHABLE,
+        FaultVerdict.UNREACHABLE,
         "the broker does not answer",
     ),
 )
@@ -142,7 +142,7 @@ def judge(error: str) -> Fault:
         found = re.search(rule.signs, error)
         if found:
             return Fault(rule.verdict, f"{rule.reason} ({_line_around(error, found.start())})")
-    return Fault(Verdict.HALT, _first_line(error))
+    return Fault(FaultVerdict.HALT, _first_line(error))
 
 
 def _line_around(error: str, position: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from millrace.ingest.core.ingest_spec import IngestSpec, SiteInput
 from millrace.jobs.core.remote_jobs import RUNS_TASKS, plan_where_it_runs
-from millrace.jobs.core.spec import Login, fingerprint, plan_engine
+from millrace.jobs.core.spec import SiteLogin, fingerprint, plan_engine
 from millrace.kafka.core.kafka_client import (
     central_java_settings,
     central_librdkafka_settings,
@@ -28,7 +28,7 @@ def plan_ingest(
     job = IngestSpec(
         id=pipeline.name,
         entry_point="spark_jobs.ingest.ingest",
-        logins=tuple(Login(user=INGEST_USER, site=site.name) for site in sites),
+        logins=tuple(SiteLogin(user=INGEST_USER, site=site.name) for site in sites),
         inputs=tuple(_site_input(pipeline, site, layout) for site in sites),
         tables=layout.tables(pipeline.table),
         refine=refine,

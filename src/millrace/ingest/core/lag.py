@@ -18,7 +18,7 @@ _OLDEST = -2
 
 
 @dataclass(frozen=True)
-class Bounds:
+class HeldOffsets:
     """What a broker still holds of a partition: offsets from `low` up to, without, `high`."""
 
     low: int
@@ -43,12 +43,14 @@ def rows_between(before: Offsets, after: Offsets) -> int:
     return sum(max(0, offset - before.get(part, offset)) for part, offset in after.items())
 
 
-def start_positions(committed: Offsets, bounds: Mapping[Partition, Bounds]) -> dict[Partition, int]:
+def start_positions(
+    committed: Offsets, bounds: Mapping[Partition, HeldOffsets]
+) -> dict[Partition, int]:
     """The next offset to read everywhere; a partition never read begins at its oldest record."""
     return {**{part: held.low for part, held in bounds.items()}, **committed}
 
 
-def start_after(held: Offsets, bounds: Mapping[Partition, Bounds]) -> str:
+def start_after(held: Offsets, bounds: Mapping[Partition, HeldOffsets]) -> str:
     """Where a stream without a checkpoint begins, in Spark's words: behind what a table has.
 
     A number, wherever it is still there: what retention deletes before the first batch is then an
@@ -62,7 +64,7 @@ def start_after(held: Offsets, bounds: Mapping[Partition, Bounds]) -> str:
     return json.dumps(topics)
 
 
-def waiting(positions: Offsets, bounds: Mapping[Partition, Bounds]) -> dict[Partition, int]:
+def waiting(positions: Offsets, bounds: Mapping[Partition, HeldOffsets]) -> dict[Partition, int]:
     """Partitions with records not yet in the table, and where these begin."""
     return {
         part: positions[part]
@@ -71,19 +73,21 @@ def waiting(positions: Offsets, bounds: Mapping[Partition, Bounds]) -> dict[Part
     }
 
 
-def overtaken(positions: Offsets, bounds: Mapping[Partition, Bounds]) -> dict[Partition, Bounds]:
+def overtaken(
+    positions: Offsets, bounds: Mapping[Partition, HeldOffsets]
+) -> dict[Partition, HeldOffsets]:
     """Offsets that the broker deleted before they were read; `positions` are asked for last.
 
     Asked for before the bounds, they would be those of records that were read, then deleted.
     """
     return {
-        part: Bounds(positions[part], held.low)
+        part: HeldOffsets(positions[part], held.low)
         for part, held in bounds.items()
         if part in positions and positions[part] < held.low
     }
 
 
-def moved_ends(bounds: Mapping[Partition, Bounds], seen: Offsets) -> dict[Partition, int]:
+def moved_ends(bounds: Mapping[Partition, HeldOffsets], seen: Offsets) -> dict[Partition, int]:
     """Ends of partitions that have records, and whose end was another when it was last seen."""
     return {
         part: held.high for part, held in bounds.items() if held.low < held.high != seen.get(part)
@@ -92,7 +96,7 @@ def moved_ends(bounds: Mapping[Partition, Bounds], seen: Offsets) -> dict[Partit
 
 def measure(
     positions: Offsets,
-    bounds: Mapping[Partition, Bounds],
+    bounds: Mapping[Partition, HeldOffsets],
     oldest: Mapping[Partition, datetime],
     newest: Mapping[Partition, datetime],
 ) -> tuple[PartitionLag, ...]:

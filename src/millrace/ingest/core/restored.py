@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from millrace.ingest.core.lag import Bounds, Offsets, Partition
+from millrace.ingest.core.lag import HeldOffsets, Offsets, Partition
 from millrace.kafka.core.record_time import bounded
 
 # A record's offset and its time in milliseconds.
@@ -18,12 +18,12 @@ Stamps = Mapping[Partition, Stamp]
 _FIRST_LOOK, _GROWTH = 1_000, 10
 
 
-def cut_off(positions: Offsets, bounds: Mapping[Partition, Bounds]) -> set[Partition]:
+def cut_off(positions: Offsets, bounds: Mapping[Partition, HeldOffsets]) -> set[Partition]:
     """The partitions that end before what was read of them."""
     return {part for part, held in bounds.items() if held.high < positions.get(part, 0)}
 
 
-def still_there(read: Stamps, bounds: Mapping[Partition, Bounds]) -> dict[Partition, int]:
+def still_there(read: Stamps, bounds: Mapping[Partition, HeldOffsets]) -> dict[Partition, int]:
     """Records that were read and that the broker can be asked for, if it is the same still."""
     return {
         part: offset

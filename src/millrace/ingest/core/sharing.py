@@ -56,7 +56,7 @@ class Portion:
 
 
 @dataclass(frozen=True)
-class Done:
+class FinishedBatch:
     """A batch that is in all tables. `records` and `size` of what was read for it, where known."""
 
     rows: int
@@ -66,7 +66,7 @@ class Done:
 
 
 @dataclass(frozen=True)
-class Limits:
+class BatchLimits:
     """Of a job, for each batch of each site."""
 
     rows: int
@@ -78,11 +78,11 @@ class Limits:
     def first(self) -> Portion:
         return Portion(min(self.rows, FIRST_ROWS if self.sites == 1 else LEAST_SHARED_ROWS))
 
-    def is_full(self, portion: Portion, done: Done) -> bool:
+    def is_full(self, portion: Portion, done: FinishedBatch) -> bool:
         """More may wait. A portion is shared out among partitions, with less than a row lost."""
         return done.rows >= portion.rows * 0.9
 
-    def next_portion(self, last: Portion, done: Done, *, beside_fresh: bool) -> Portion:
+    def next_portion(self, last: Portion, done: FinishedBatch, *, beside_fresh: bool) -> Portion:
         """`beside_fresh`: other sites of the job send, and are not behind."""
         is_full = self.is_full(last, done)
         rows = last.rows
@@ -94,13 +94,13 @@ class Limits:
         rows = max(1, min(rows, self.rows, self._rows_of_size(done, rows)))
         return Portion(rows, self._rest_s(done) if is_full and beside_fresh else 0.0)
 
-    def _rows_of_size(self, done: Done, wished: int) -> int:
+    def _rows_of_size(self, done: FinishedBatch, wished: int) -> int:
         """By the mean size of a record of the batch; as wished where nothing was read."""
         if not done.records:
             return wished
         return int(self.size * done.records / max(1, done.size))
 
-    def _rest_s(self, done: Done) -> float:
+    def _rest_s(self, done: FinishedBatch) -> float:
         """Of two cores one half, of many cores little: what is not a task's needs about a core."""
         return min(LONGEST_REST_S, done.took_s / max(1, self.slots - 1))
 

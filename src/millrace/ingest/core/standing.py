@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from millrace.base.backoff import Backoff
-from millrace.ingest.core.ingest_faults import Fault, Verdict
+from millrace.ingest.core.ingest_faults import Fault, FaultVerdict
 
 FIRST_RETRY_S, LONGEST_RETRY_S = 30.0, 600.0
 # A query that lived so long without a fault has read, or would have if there were anything.
@@ -39,7 +39,7 @@ class Standing:
 
     def on_fault(self, fault: Fault, now_s: float, *, is_mended: bool = False) -> float:
         """The pause until the next try. `is_mended`: what the fault is about changed since."""
-        lasts = fault.verdict in (Verdict.LOGIN, Verdict.HALT) and not is_mended
+        lasts = fault.verdict in (FaultVerdict.LOGIN, FaultVerdict.HALT) and not is_mended
         if lasts:
             self.halted = fault.reason
         backoff = self._lasting if lasts else self._passing

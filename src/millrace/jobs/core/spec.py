@@ -16,7 +16,7 @@ from millrace.settings.core.engine import EngineSpec
 from millrace.settings.core.metrics import Metrics
 
 
-class Login(Frozen):
+class SiteLogin(Frozen):
     """A user of a site's cluster, whose secret the job needs where it runs."""
 
     user: str
@@ -43,7 +43,7 @@ class JobSpec(BaseModel):
     reason: str = ""
     # What its runner calls it; empty where the job's id is enough.
     run: str = ""
-    logins: tuple[Login, ...] = ()
+    logins: tuple[SiteLogin, ...] = ()
     # A folder, or a part of a bucket where the job runs elsewhere.
     mailbox: str
     generations_dir: str

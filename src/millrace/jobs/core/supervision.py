@@ -14,7 +14,7 @@ from millrace.pipelines.core.spec import Supervise
 _HOUR = timedelta(hours=1)
 
 
-class Start(Frozen):
+class JobStart(Frozen):
     """One start of a job; `failure` when it was needed because the job had died or hung."""
 
     generation: int
@@ -63,7 +63,7 @@ _REACTIONS = {
 _FAILURES = {Condition.STALE, Condition.STUCK, Condition.DEAD, Condition.FENCED}
 
 
-def decide(seen: Observation, policy: Supervise, starts: tuple[Start, ...] = ()) -> Decision:
+def decide(seen: Observation, policy: Supervise, starts: tuple[JobStart, ...] = ()) -> Decision:
     """The whole of supervision, free of clocks and engines."""
     found = diagnose(seen, policy)
     action = _REACTIONS[found.condition]
@@ -75,12 +75,12 @@ def decide(seen: Observation, policy: Supervise, starts: tuple[Start, ...] = ())
     return _within_budget(seen, policy, found, starts)
 
 
-def _recent_failures(now: datetime, starts: tuple[Start, ...]) -> list[Start]:
+def _recent_failures(now: datetime, starts: tuple[JobStart, ...]) -> list[JobStart]:
     return [start for start in starts if start.failure and now - start.at < _HOUR]
 
 
 def _within_budget(
-    seen: Observation, policy: Supervise, found: Finding, starts: tuple[Start, ...]
+    seen: Observation, policy: Supervise, found: Finding, starts: tuple[JobStart, ...]
 ) -> Decision:
     recent = _recent_failures(seen.now, starts)
     is_used_up = len(recent) >= policy.restarts_per_hour
@@ -105,7 +105,7 @@ def _within_budget(
 
 
 def _wait_until(
-    seen: Observation, starts: tuple[Start, ...], recent: list[Start]
+    seen: Observation, starts: tuple[JobStart, ...], recent: list[JobStart]
 ) -> datetime | None:
     """A job that has worked is needed back at once; so is one that only hangs."""
     began = next((s.at for s in starts if s.generation == seen.status.generation), None)
@@ -114,7 +114,7 @@ def _wait_until(
     return recent[-1].at + backoff(len(recent))
 
 
-def _give_up(policy: Supervise, found: Finding, recent: list[Start]) -> Decision:
+def _give_up(policy: Supervise, found: Finding, recent: list[JobStart]) -> Decision:
     free_at = recent[-policy.restarts_per_hour].at + _HOUR
     reason = (
         f"{found.reason}; it was started again {len(recent)} times within the last hour"

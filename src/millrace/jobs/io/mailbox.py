@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from millrace.jobs.core.heartbeat import Heartbeat
 from millrace.jobs.core.journal import Journal
 from millrace.jobs.core.spec import JobSpec
-from millrace.jobs.core.supervision import Start
+from millrace.jobs.core.supervision import JobStart
 from millrace.platform.core.platform import Platform
 from millrace.storage.core.bucket import Bucket
 from millrace.storage.io.objects import objects_at
@@ -19,7 +19,7 @@ from millrace.storage.io.objects import objects_at
 Spec = TypeVar("Spec", bound=JobSpec)
 Beat = TypeVar("Beat", bound=Heartbeat)
 
-_STARTS = TypeAdapter(tuple[Start, ...])
+_STARTS = TypeAdapter(tuple[JobStart, ...])
 _STARTS_KEPT = 100
 _JOB = "job.json"
 
@@ -57,12 +57,12 @@ class Mailbox:
         except ValidationError:
             return None
 
-    def read_starts(self) -> tuple[Start, ...]:
+    def read_starts(self) -> tuple[JobStart, ...]:
         text = self._files.read("starts.json")
         return _STARTS.validate_json(text) if text else ()
 
     def add_start(self, generation: int, at: datetime, reason: str, *, failure: bool) -> None:
-        start = Start(generation=generation, at=at, reason=reason, failure=failure)
+        start = JobStart(generation=generation, at=at, reason=reason, failure=failure)
         kept = (*self.read_starts(), start)[-_STARTS_KEPT:]
         self._files.put("starts.json", _STARTS.dump_json(kept).decode())
 

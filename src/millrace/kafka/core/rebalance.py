@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 
-class Place(NamedTuple):
+class MovedPartition(NamedTuple):
     topic: str
     partition: int
 
@@ -16,7 +16,9 @@ class Place(NamedTuple):
 Replicas = tuple[int, ...]
 
 
-def plan_moves(held: Mapping[Place, Replicas], brokers: Iterable[int]) -> dict[Place, Replicas]:
+def plan_moves(
+    held: Mapping[MovedPartition, Replicas], brokers: Iterable[int]
+) -> dict[MovedPartition, Replicas]:
     """What differs from `held` when `brokers`, and no others, share all of it."""
     wanted = sorted(brokers)
     planned = dict(held)
@@ -29,7 +31,9 @@ def plan_moves(held: Mapping[Place, Replicas], brokers: Iterable[int]) -> dict[P
     return {place: replicas for place, replicas in planned.items() if replicas != held[place]}
 
 
-def _next_move(held: Mapping[Place, Replicas], brokers: list[int]) -> tuple[Place, int, int] | None:
+def _next_move(
+    held: Mapping[MovedPartition, Replicas], brokers: list[int]
+) -> tuple[MovedPartition, int, int] | None:
     """From a broker that has too much, or should have nothing, to the one with the least."""
     load = Counter(dict.fromkeys(brokers, 0))
     load.update(broker for replicas in held.values() for broker in replicas)
@@ -44,7 +48,7 @@ def _next_move(held: Mapping[Place, Replicas], brokers: list[int]) -> tuple[Plac
     return None
 
 
-def _share_leaders(held: dict[Place, Replicas], brokers: list[int]) -> None:
+def _share_leaders(held: dict[MovedPartition, Replicas], brokers: list[int]) -> None:
     """By order alone: whoever holds a partition already may lead it, and no byte is moved."""
     while swap := _next_swap(held, brokers):
         place, leader = swap
@@ -52,7 +56,9 @@ def _share_leaders(held: dict[Place, Replicas], brokers: list[int]) -> None:
         held[place] = (leader, *others)
 
 
-def _next_swap(held: Mapping[Place, Replicas], brokers: list[int]) -> tuple[Place, int] | None:
+def _next_swap(
+    held: Mapping[MovedPartition, Replicas], brokers: list[int]
+) -> tuple[MovedPartition, int] | None:
     leads = Counter(dict.fromkeys(brokers, 0))
     leads.update(replicas[0] for replicas in held.values())
     for place, replicas in sorted(held.items()):

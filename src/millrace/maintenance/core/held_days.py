@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
-from millrace.incidents.core.event import Event, Kind, make_event
+from millrace.incidents.core.event import Event, EventKind, make_event
 from millrace.maintenance.core.maintenance_plan import TablePlan
 
 
@@ -20,4 +20,4 @@ def event_of_held_days(
         f"by this clock ({at:%Y-%m-%d %H:%M} UTC) and `keep` more days are old at once than a run"
         f" drops without a question; they stay until somebody says yes: {', '.join(held)}"
     )
-    return (make_event(Kind.DAYS_HELD, pipeline, at, text),)
+    return (make_event(EventKind.DAYS_HELD, pipeline, at, text),)

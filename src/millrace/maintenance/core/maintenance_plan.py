@@ -71,13 +71,13 @@ class Vacuum(Frozen):
     files: int
 
 
-class Checkpoint(Frozen):
+class CheckpointAction(Frozen):
     kind: Literal["checkpoint"] = "checkpoint"
     why: str
     commits: int
 
 
-Action = Annotated[Compact | Expire | Vacuum | Checkpoint, Field(discriminator="kind")]
+Action = Annotated[Compact | Expire | Vacuum | CheckpointAction, Field(discriminator="kind")]
 
 
 class TablePlan(Frozen):
@@ -163,11 +163,11 @@ def _vacuum(log: TableLog, now: datetime, settings: MaintenanceSettings) -> list
     return [Vacuum(why=why, before=before, files=log.unneeded_files)]
 
 
-def _checkpoint(log: TableLog, settings: MaintenanceSettings) -> list[Checkpoint]:
+def _checkpoint(log: TableLog, settings: MaintenanceSettings) -> list[CheckpointAction]:
     if log.commits_to_read < settings.checkpoint_after_commits:
         return []
     why = "every reader reads them one by one"
-    return [Checkpoint(why=why, commits=log.commits_to_read)]
+    return [CheckpointAction(why=why, commits=log.commits_to_read)]
 
 
 def _size(files: list[DataFile]) -> int:

@@ -31,7 +31,7 @@ class Gain(Frozen):
         )
 
 
-class Done(Frozen):
+class DoneAction(Frozen):
     """One action, as it really went."""
 
     layer: str
@@ -41,4 +41,4 @@ class Done(Frozen):
 
 
 class MaintainResult(Frozen):
-    done: tuple[Done, ...] = ()
+    done: tuple[DoneAction, ...] = ()

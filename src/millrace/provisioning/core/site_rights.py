@@ -14,7 +14,7 @@ from pydantic import Field
 
 from millrace.base.errors import MillraceError
 from millrace.base.model import Frozen
-from millrace.devices.core.registration import Kind
+from millrace.devices.core.registration import RegisteredKind
 from millrace.kafka.core.platform_topics import COMMANDS, EVENTS, OUTCOMES
 from millrace.pipelines.core.spec import PipelineSpec
 from millrace.sites.core.spec import SiteSpec
@@ -278,7 +278,7 @@ _OF_EVENTS = Wanted(
     ),
 )
 
-_REGISTRATIONS = [kind.topic for kind in Kind]
+_REGISTRATIONS = [kind.topic for kind in RegisteredKind]
 # One partition: what was registered first is read first. The newest of each id stays for ever.
 # By its one transactional id a registrar shuts out another who decided on an older state.
 _OF_REGISTRATION = Wanted(

@@ -7,7 +7,7 @@ from millrace.base.model import Frozen
 from millrace.quality.core.quality_task import Checked, QualitySpec
 
 
-class History(Frozen):
+class LogHistory(Frozen):
     """What a table's log still holds."""
 
     table_id: str
@@ -15,7 +15,7 @@ class History(Frozen):
     latest: int
 
 
-class Span(Frozen):
+class CommitSpan(Frozen):
     """Commits, both ends included; without a first one, all rows there are at the last."""
 
     first: int | None
@@ -31,15 +31,15 @@ class VersionError(MillraceError):
     """Versions that the table has not, or no longer."""
 
 
-def plan_span(task: QualitySpec, history: History) -> Span:
+def plan_span(task: QualitySpec, history: LogHistory) -> CommitSpan:
     last = _last(task.to_version, history)
     if task.from_version is not None:
         _check_first(task.from_version, last, history)
-        return Span(first=task.from_version, last=last)
+        return CommitSpan(first=task.from_version, last=last)
     return _since(task.checked, last, history)
 
 
-def _last(wanted: int | None, history: History) -> int:
+def _last(wanted: int | None, history: LogHistory) -> int:
     if wanted is not None and not history.earliest <= wanted <= history.latest:
         raise VersionError(
             f"--to-version {wanted}: the table's log holds versions {history.earliest} to"
@@ -48,7 +48,7 @@ def _last(wanted: int | None, history: History) -> int:
     return history.latest if wanted is None else wanted
 
 
-def _check_first(first: int, last: int, history: History) -> None:
+def _check_first(first: int, last: int, history: LogHistory) -> None:
     if first > last:
         raise VersionError(f"--from-version {first} comes after the last version, {last}")
     if first < history.earliest:
@@ -58,13 +58,15 @@ def _check_first(first: int, last: int, history: History) -> None:
         )
 
 
-def _since(checked: Checked | None, last: int, history: History) -> Span:
+def _since(checked: Checked | None, last: int, history: LogHistory) -> CommitSpan:
     if checked is None:
-        return Span(first=None, last=last, note="the first check of this table")
+        return CommitSpan(first=None, last=last, note="the first check of this table")
     if checked.table_id != history.table_id:
-        return Span(first=None, last=last, note="the table was made anew since the last check")
+        return CommitSpan(
+            first=None, last=last, note="the table was made anew since the last check"
+        )
     first = checked.version + 1
     if first < history.earliest:
         gone = f"the log no longer has version {first}"
-        return Span(first=None, last=last, note=f"{gone}, where the last check ended")
-    return Span(first=first, last=last)
+        return CommitSpan(first=None, last=last, note=f"{gone}, where the last check ended")
+    return CommitSpan(first=first, last=last)

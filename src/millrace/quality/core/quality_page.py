@@ -7,7 +7,7 @@ from html import escape
 
 from millrace.base.html import document
 from millrace.quality.core.quality_task import QualityResult
-from millrace.quality.core.verdict import Outcome, Sample
+from millrace.quality.core.verdict import ExpectationOutcome, FailingRow
 
 _HEADS = ("", "severity", "about", "expectation", "rows against it", "seen")
 
@@ -37,7 +37,7 @@ def _summary(result: QualityResult) -> Iterable[str]:
     yield f"Checked at {result.checked_at.isoformat(timespec='seconds')} in {result.seconds} s"
 
 
-def _table(outcomes: tuple[Outcome, ...]) -> Iterable[str]:
+def _table(outcomes: tuple[ExpectationOutcome, ...]) -> Iterable[str]:
     if not outcomes:
         return
     yield "<table><thead><tr>" + "".join(f"<th>{head}</th>" for head in _HEADS) + "</tr></thead>"
@@ -46,7 +46,7 @@ def _table(outcomes: tuple[Outcome, ...]) -> Iterable[str]:
     yield "</table>"
 
 
-def _row(one: Outcome) -> str:
+def _row(one: ExpectationOutcome) -> str:
     state = "passed" if one.passed else "failed"
     arguments = ", ".join(f"{key}={value}" for key, value in one.arguments.items())
     cells = (
@@ -61,13 +61,13 @@ def _row(one: Outcome) -> str:
     return "<tr>" + "".join(cells) + "</tr>"
 
 
-def _count(one: Outcome) -> str:
+def _count(one: ExpectationOutcome) -> str:
     if one.unexpected is None:
         return ""
     return f"{one.unexpected} of {one.rows}<br>{one.unexpected_percent or 0:.3g} %"
 
 
-def _seen(one: Outcome) -> str:
+def _seen(one: ExpectationOutcome) -> str:
     if one.error:
         return f"could not be judged: <code>{escape(one.error)}</code>"
     if one.observed is not None:
@@ -75,7 +75,7 @@ def _seen(one: Outcome) -> str:
     return "<br>".join(_sample(sample) for sample in one.samples)
 
 
-def _sample(sample: Sample) -> str:
+def _sample(sample: FailingRow) -> str:
     values = ", ".join(f"{key}={value}" for key, value in sample.values.items())
     where = "/".join(sample.at.values())
     return f"<code>{escape(values)}</code> <small>{escape(where)}</small>"

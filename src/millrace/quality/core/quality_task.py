@@ -8,7 +8,7 @@ from pathlib import Path
 from millrace.base.model import Frozen
 from millrace.jobs.core.task_spec import TaskSpec
 from millrace.lake.core.refine import Severity
-from millrace.quality.core.verdict import Outcome, worst_of
+from millrace.quality.core.verdict import ExpectationOutcome, worst_of
 
 
 class Checked(Frozen):
@@ -44,7 +44,7 @@ class QualityResult(Frozen):
     # Why all rows, or other than was asked.
     note: str = ""
     rows: int
-    outcomes: tuple[Outcome, ...] = ()
+    outcomes: tuple[ExpectationOutcome, ...] = ()
     fail_on: Severity
     checked_at: datetime
     seconds: float = 0.0

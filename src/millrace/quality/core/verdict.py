@@ -14,14 +14,14 @@ _SHOWN_LETTERS = 200
 _UNSAID = ("column", "column_A", "column_B", "column_list", "mostly", "batch_id")
 
 
-class Sample(Frozen):
+class FailingRow(Frozen):
     """A row that breaks it: its coordinates and the values that do."""
 
     at: dict[str, str]
     values: dict[str, str]
 
 
-class Outcome(Frozen):
+class ExpectationOutcome(Frozen):
     """One expectation on one batch."""
 
     type: str
@@ -35,7 +35,7 @@ class Outcome(Frozen):
     unexpected_percent: float | None = None
     # What was measured, for expectations on many rows together.
     observed: str | None = None
-    samples: tuple[Sample, ...] = ()
+    samples: tuple[FailingRow, ...] = ()
     # Why it could not be judged at all; then it has not passed.
     error: str | None = None
 
@@ -44,7 +44,7 @@ class Outcome(Frozen):
         return not self.passed and bad_enough
 
 
-def worst_of(outcomes: Iterable[Outcome]) -> Severity | None:
+def worst_of(outcomes: Iterable[ExpectationOutcome]) -> Severity | None:
     failed = {one.severity for one in outcomes if not one.passed}
     return next((severity for severity in SEVERITIES if severity in failed), None)
 
@@ -55,10 +55,10 @@ def outcome_of(
     result: Mapping[str, Any],
     exceptions: Mapping[str, Any],
     coordinates: Sequence[str],
-) -> Outcome:
+) -> ExpectationOutcome:
     """From the parts of one result as Great Expectations makes it."""
     kwargs = config["kwargs"]
-    return Outcome(
+    return ExpectationOutcome(
         type=config["type"],
         subject=_subject(kwargs),
         arguments={key: _shown(kwargs[key]) for key in kwargs if key not in _UNSAID},
@@ -79,10 +79,10 @@ def _subject(kwargs: Mapping[str, Any]) -> str:
     return ", ".join([*pair, *kwargs.get("column_list", ())]) or "table"
 
 
-def _samples(result: Mapping[str, Any], coordinates: Sequence[str]) -> tuple[Sample, ...]:
+def _samples(result: Mapping[str, Any], coordinates: Sequence[str]) -> tuple[FailingRow, ...]:
     rows = result.get("partial_unexpected_index_list") or ()
     return tuple(
-        Sample(
+        FailingRow(
             at={key: _shown(value) for key, value in row.items() if key in coordinates},
             values={key: _shown(value) for key, value in row.items() if key not in coordinates},
         )

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from millrace.kafka.core.coordinates import Part
 
 
-class Origin(NamedTuple):
+class TopicIds(NamedTuple):
     """The ids of a topic at its site and of its topic at the target: a topic that is deleted and
     made anew has the name of the old one, and another id."""
 

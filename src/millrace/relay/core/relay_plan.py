@@ -156,7 +156,7 @@ def _halt(part: Part, cause: Cause, text: str, offset: int, lost: Range | None =
     )
 
 
-class Verdict(StrEnum):
+class CallVerdict(StrEnum):
     """What is to be done about a failed call of a transaction."""
 
     CALL_AGAIN = "call again"
@@ -164,8 +164,8 @@ class Verdict(StrEnum):
     END = "end"
 
 
-def judge(*, retriable: bool, requires_abort: bool) -> Verdict:
+def judge(*, retriable: bool, requires_abort: bool) -> CallVerdict:
     """Neither of both is fatal: what was begun by this producer is not ours any more."""
     if retriable:
-        return Verdict.CALL_AGAIN
-    return Verdict.ABORT if requires_abort else Verdict.END
+        return CallVerdict.CALL_AGAIN
+    return CallVerdict.ABORT if requires_abort else CallVerdict.END

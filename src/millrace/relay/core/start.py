@@ -8,11 +8,11 @@ from typing import NamedTuple
 from millrace.base.model import Frozen
 from millrace.base.ranges import range_between
 from millrace.kafka.core.coordinates import Part
-from millrace.relay.core.positions import Origin, Position
+from millrace.relay.core.positions import Position, TopicIds
 from millrace.relay.core.relay_plan import Halt, other_log, other_target, overtaken, went_back
 
 
-class Start(NamedTuple):
+class ReadStart(NamedTuple):
     """`read_from` may be the last record that was brought: it must be the same still."""
 
     position: Position
@@ -21,10 +21,12 @@ class Start(NamedTuple):
     is_new: bool = False
 
 
-def begin(part: Part, before: Position | None, origin: Origin, low: int, high: int) -> Start | Halt:
+def begin(
+    part: Part, before: Position | None, origin: TopicIds, low: int, high: int
+) -> ReadStart | Halt:
     """`low` and `high`: what the site has now, and its next offset."""
     if before is None:
-        return Start(Position(origin.topic_id, low, origin.target_id), low, is_new=True)
+        return ReadStart(Position(origin.topic_id, low, origin.target_id), low, is_new=True)
     if before.target_id != origin.target_id:
         return other_target(part, before.offset)
     if before.topic_id != origin.topic_id:
@@ -34,14 +36,14 @@ def begin(part: Part, before: Position | None, origin: Origin, low: int, high: i
     if before.offset > high:
         return went_back(part, before.offset, high)
     last = before.last
-    return Start(before, last.offset if last and last.offset >= low else before.offset)
+    return ReadStart(before, last.offset if last and last.offset >= low else before.offset)
 
 
-def _begin_anew(part: Part, origin: Origin, low: int) -> Start | Halt:
+def _begin_anew(part: Part, origin: TopicIds, low: int) -> ReadStart | Halt:
     """The topic is another one: nothing of it was brought, whatever its offsets are."""
     if low > 0:
         return overtaken(part, range_between(0, low))
-    return Start(Position(origin.topic_id, 0, origin.target_id), 0, is_new=True)
+    return ReadStart(Position(origin.topic_id, 0, origin.target_id), 0, is_new=True)
 
 
 def check_first(part: Part, begun: Position, offset: int, print_: int) -> Halt | None:

@@ -9,17 +9,17 @@ from threading import Condition, Event
 from confluent_kafka import Message
 
 from millrace.kafka.core.coordinates import Part
-from millrace.relay.core.positions import Mark, Origin, Position
+from millrace.relay.core.positions import Mark, Position, TopicIds
 from millrace.relay.core.relay_plan import TRANSACTION_BYTES, TRANSACTION_RECORDS
 
 
 @dataclass(frozen=True)
-class Batch:
+class RelayedBatch:
     """Records of one site in their order, and how far partitions are read without any."""
 
     site: str
     # Of its topics, when this was read.
-    origins: Mapping[str, Origin]
+    origins: Mapping[str, TopicIds]
     messages: list[Message] = field(default_factory=list)
     positions: dict[Part, int] = field(default_factory=dict)
     # Set when the writer is done with it, and so with all that came before.
@@ -34,7 +34,7 @@ class Batch:
         """Of values; what else there is to a record is small."""
         return sum(map(len, self.messages))
 
-    def before(self, limits: Mapping[Part, int]) -> Batch:
+    def before(self, limits: Mapping[Part, int]) -> RelayedBatch:
         """Without what these partitions have from there on."""
         return replace(
             self,
@@ -54,11 +54,11 @@ class Inbox:
     them for another transaction."""
 
     def __init__(self) -> None:
-        self._batches: list[Batch] = []
+        self._batches: list[RelayedBatch] = []
         self._records = self._bytes = 0
         self._changed = Condition()
 
-    def put(self, batch: Batch, timeout_s: float) -> bool:
+    def put(self, batch: RelayedBatch, timeout_s: float) -> bool:
         """False: there is no room yet."""
         with self._changed:
             if not self._changed.wait_for(self._has_room, timeout_s):
@@ -69,7 +69,7 @@ class Inbox:
             self._changed.notify_all()
             return True
 
-    def take(self, timeout_s: float) -> list[Batch]:
+    def take(self, timeout_s: float) -> list[RelayedBatch]:
         """All that waits; none: nothing came."""
         with self._changed:
             self._changed.wait_for(lambda: self._batches, timeout_s)

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from threading import Event
 
 from millrace.base.errors import MillraceError
-from millrace.incidents.core.event import Kind, make_event
+from millrace.incidents.core.event import EventKind, make_event
 from millrace.incidents.io.outbox import tell
 from millrace.kafka.core.coordinates import Part
 from millrace.kafka.core.kafka_client import librdkafka_settings
@@ -111,13 +111,15 @@ def _make(layout: Platform, plan: RelayPlan, stop: Event, say: Say) -> Relay:
         text = f"{halt.text}; {halt.way_out(name)}"
         say(text)
         if halt not in known:
-            tell(layout, [make_event(Kind.RELAY_HALTED, name, now, text, halt.site)])
+            tell(layout, [make_event(EventKind.RELAY_HALTED, name, now, text, halt.site)])
 
     def on_renewal(renewal: Renewal) -> None:
         say(renewal.text)
         if renewal.topic_id not in known_ids:
             now = datetime.now(UTC)
-            told = make_event(Kind.RELAY_RENEWED, plan.spec.name, now, renewal.text, renewal.site)
+            told = make_event(
+                EventKind.RELAY_RENEWED, plan.spec.name, now, renewal.text, renewal.site
+            )
             tell(layout, [told])
 
     return Relay(

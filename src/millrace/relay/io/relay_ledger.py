@@ -10,7 +10,7 @@ from millrace.relay.core.relay_plan import Halt
 from millrace.relay.core.start import Renewal
 
 
-class Ledger:
+class RelayLedger:
     """Positions are those that the target has committed."""
 
     def __init__(

@@ -19,7 +19,7 @@ from millrace.relay.core.start import Renewal
 from millrace.relay.io.cluster_login import Door
 from millrace.relay.io.inbox import Inbox
 from millrace.relay.io.read_positions import read_positions
-from millrace.relay.io.relay_ledger import Ledger
+from millrace.relay.io.relay_ledger import RelayLedger
 from millrace.relay.io.site_reader import SiteReader
 from millrace.relay.io.target import Target
 from millrace.relay.io.target_topics import TargetTopics
@@ -55,7 +55,7 @@ class Relay:
         self._began = datetime.now(UTC)
         self._target = make_target(spec, target.cluster, target.settings, self._wait)
         self._topics = TargetTopics(spec, target.cluster, target.settings)
-        self._ledger = Ledger({}, on_halt, on_renewal)
+        self._ledger = RelayLedger({}, on_halt, on_renewal)
         self._inbox = Inbox()
         self._writer = Writer(self._target, self._ledger, self._inbox, stop)
         self._readers: list[SiteReader] = []

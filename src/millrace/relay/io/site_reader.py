@@ -15,14 +15,14 @@ from millrace.kafka.core.coordinates import Part
 from millrace.kafka.io.client_errors import Watch, watched
 from millrace.kafka.io.header_bytes import keep_bytes, unreadable
 from millrace.relay.core.beat import SourceBeat
-from millrace.relay.core.positions import Origin, Position
+from millrace.relay.core.positions import Position, TopicIds
 from millrace.relay.core.relay_plan import Halt, batch_records, other_target, prefetch_kb
 from millrace.relay.core.relay_rights import GROUP
-from millrace.relay.core.start import Start, begin, check_first, renewed
+from millrace.relay.core.start import ReadStart, begin, check_first, renewed
 from millrace.relay.io.cluster_login import Door
 from millrace.relay.io.ids import Ear
-from millrace.relay.io.inbox import Batch, Inbox
-from millrace.relay.io.relay_ledger import Ledger
+from millrace.relay.io.inbox import Inbox, RelayedBatch
+from millrace.relay.io.relay_ledger import RelayLedger
 from millrace.relay.io.target import print_of
 from millrace.sites.core.spec import ClientSettings
 
@@ -58,7 +58,7 @@ class SiteReader:
         self,
         door: Door,
         topics: Iterable[str],
-        ledger: Ledger,
+        ledger: RelayLedger,
         out: Inbox,
         stop: Event,
         room: Callable[[str, Mapping[str, int]], dict[str, str]],
@@ -76,7 +76,7 @@ class SiteReader:
         self._assigned: set[Part] = set()
         # Of the topics that the consumer reads now.
         self._ids: dict[str, str] = {}
-        self._origins: dict[str, Origin] = {}
+        self._origins: dict[str, TopicIds] = {}
         self._nameless: set[str] = set()
         # Set when the writer is done with all that was read before partitions were left.
         self._passed = Event()
@@ -159,7 +159,7 @@ class SiteReader:
         ids = self._room(self.site, found)
         # Another mapping, for the old one belongs to batches that are on their way.
         self._origins = {
-            topic: Origin(self._ids[topic], target_id)
+            topic: TopicIds(self._ids[topic], target_id)
             for topic, target_id in ids.items()
             if topic in self._ids
         }
@@ -191,7 +191,7 @@ class SiteReader:
         starts = {part: start for part in parts if (start := self._start(part))}
         self._tell_renewals(part for part, start in starts.items() if start.is_new)
         new = {part: one.position.offset for part, one in starts.items() if one.is_new}
-        self._put(Batch(self.site, self._origins, positions=new))
+        self._put(RelayedBatch(self.site, self._origins, positions=new))
         self._consumer.incremental_assign(
             [_at(part, start.read_from) for part, start in starts.items()]
         )
@@ -206,7 +206,7 @@ class SiteReader:
             before = self._ledger.of_topic(self.site, topic)
             self._ledger.renew(renewed(self.site, topic, self._ids[topic], before))
 
-    def _start(self, part: Part) -> Start | None:
+    def _start(self, part: Part) -> ReadStart | None:
         """None: not now, or halted."""
         if part.topic not in self._origins:
             return None
@@ -241,7 +241,7 @@ class SiteReader:
         for part in left:
             self._unproved.pop(part, None)
         self._passed = Event()
-        self._put(Batch(self.site, {}, passed=self._passed))
+        self._put(RelayedBatch(self.site, {}, passed=self._passed))
         self._look_at = 0.0
 
     def _heed_ids(self) -> None:
@@ -262,7 +262,7 @@ class SiteReader:
         """What was taken from the client is put away before anything else that may fail."""
         seen = self._take()
         good = [message for message in seen if message.error() is None]
-        batch, problems = Batch(self.site, self._origins, good), []
+        batch, problems = RelayedBatch(self.site, self._origins, good), []
         for message in seen:
             if (error := message.error()) is None:
                 continue
@@ -294,7 +294,7 @@ class SiteReader:
         changed = self._ear.changed(self._ids)
         return [message for message in seen if message.topic() not in changed]
 
-    def _proved(self, batch: Batch) -> Batch:
+    def _proved(self, batch: RelayedBatch) -> RelayedBatch:
         """The first record after a start tells whether this is still the log that was brought."""
         if not self._unproved:
             return batch
@@ -313,7 +313,7 @@ class SiteReader:
         rest = [message for message in batch.messages if id(message) not in known]
         return replace(batch, messages=rest).before(limits)
 
-    def _with_headers(self, batch: Batch) -> Batch:
+    def _with_headers(self, batch: RelayedBatch) -> RelayedBatch:
         """Names that are no UTF-8 cost a record its headers when they are asked for as text. So it
         is read again, and from there on headers of its topic are read as bytes."""
         lost: dict[Part, int] = {}
@@ -361,7 +361,7 @@ class SiteReader:
             raise self._watch.explain(error.args[0], part.topic) from error
         return low, high
 
-    def _put(self, batch: Batch) -> None:
+    def _put(self, batch: RelayedBatch) -> None:
         if not (batch.messages or batch.positions or batch.passed):
             return
         while not self._stop.is_set():

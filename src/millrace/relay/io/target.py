@@ -13,9 +13,9 @@ from millrace.kafka.core.coordinates import Part
 from millrace.kafka.io.client_errors import Watch, watched
 from millrace.kafka.io.header_bytes import RawHeaders, produce
 from millrace.relay.core.positions import Mark, Position, encode, fingerprint
-from millrace.relay.core.relay_plan import MESSAGE_BYTES, Verdict, judge
+from millrace.relay.core.relay_plan import MESSAGE_BYTES, CallVerdict, judge
 from millrace.relay.core.spec import RelaySpec
-from millrace.relay.io.inbox import Batch
+from millrace.relay.io.inbox import RelayedBatch
 from millrace.sites.core.spec import ClientSettings, SiteSpec
 
 # Where a record was at its site: `1234@id`, the offset and the id of its topic.
@@ -100,7 +100,7 @@ class Target:
         self._producer = self._producers[0]
         self._call(self._producer.begin_transaction)
 
-    def produce(self, batch: Batch) -> dict[Part, Position]:
+    def produce(self, batch: RelayedBatch) -> dict[Part, Position]:
         """The positions behind its messages."""
         last: dict[tuple[str, int], Any] = {}
         names: dict[str, str] = {}
@@ -174,9 +174,9 @@ class Target:
                 verdict = judge(
                     retriable=error.retriable(), requires_abort=error.txn_requires_abort()
                 )
-                if verdict is Verdict.ABORT:
+                if verdict is CallVerdict.ABORT:
                     self._give_up(error)
-                if verdict is Verdict.END:
+                if verdict is CallVerdict.END:
                     raise self._lost(error) from problem
                 self._wait(error)
 
@@ -202,7 +202,7 @@ def _with_own(headers: Any, own: bytes) -> list[Header] | RawHeaders:
     return [(ORIGIN_HEADER, own)] if headers is None else [*headers, (ORIGIN_HEADER, own)]
 
 
-def _behind(batch: Batch, message: Any) -> tuple[Part, Position]:
+def _behind(batch: RelayedBatch, message: Any) -> tuple[Part, Position]:
     part = Part(batch.site, message.topic(), message.partition())
     last = Mark(message.offset(), print_of(message))
     return part, batch.position(part, last.offset + 1, last)

@@ -12,8 +12,8 @@ from confluent_kafka import Message
 from millrace.kafka.core.coordinates import Part
 from millrace.relay.core.positions import Mark, Position
 from millrace.relay.core.relay_plan import refused
-from millrace.relay.io.inbox import Batch, Inbox
-from millrace.relay.io.relay_ledger import Ledger
+from millrace.relay.io.inbox import Inbox, RelayedBatch
+from millrace.relay.io.relay_ledger import RelayLedger
 from millrace.relay.io.target import AbortedError, Target
 
 _WAIT_S = 0.2
@@ -23,7 +23,7 @@ _PAUSE_S = 0.5
 class Writer:
     """One transaction after the other, so a partition's records keep their order."""
 
-    def __init__(self, target: Target, ledger: Ledger, inbox: Inbox, stop: Event) -> None:
+    def __init__(self, target: Target, ledger: RelayLedger, inbox: Inbox, stop: Event) -> None:
         self._target, self._ledger, self._inbox, self._stop = target, ledger, inbox, stop
         # What follows a refused record must not overtake it.
         self._refused_at: dict[Part, Position] = {}
@@ -40,7 +40,7 @@ class Writer:
                 if batch.passed:
                     batch.passed.set()
 
-    def _bring(self, batches: Sequence[Batch]) -> None:
+    def _bring(self, batches: Sequence[RelayedBatch]) -> None:
         """Until it is committed: nothing is read again for an aborted transaction."""
         done = False
         while not (done or self._stop.is_set()):
@@ -55,7 +55,7 @@ class Writer:
                 else:
                     self._stop.wait(_PAUSE_S)
 
-    def _find_refused(self, batches: Sequence[Batch], reason: str) -> None:
+    def _find_refused(self, batches: Sequence[RelayedBatch], reason: str) -> None:
         """By halves, each in a transaction of its own; what follows the refused one stays behind.
 
         A target refuses a batch of records as a whole, so it alone does not say which.
@@ -72,7 +72,7 @@ class Writer:
             self._bring([replace(one, messages=[message], positions={}) for one, message in half])
         self._bring([replace(one, messages=[]) for one in batches])
 
-    def _commit(self, batches: Sequence[Batch]) -> None:
+    def _commit(self, batches: Sequence[RelayedBatch]) -> None:
         batches = [self._unhindered(batch) for batch in batches]
         count = sum(len(batch.messages) for batch in batches)
         if not (count or self._news(batches)):
@@ -92,7 +92,7 @@ class Writer:
         self.transactions += 1
         self.last_commit_at = datetime.now(UTC)
 
-    def _news(self, batches: Sequence[Batch]) -> dict[Part, Position]:
+    def _news(self, batches: Sequence[RelayedBatch]) -> dict[Part, Position]:
         """Where partitions begin, or end without a record of ours; never a step back."""
         found = {}
         for batch in batches:
@@ -112,13 +112,13 @@ class Writer:
             and position.offset >= limit.offset
         )
 
-    def _unhindered(self, batch: Batch) -> Batch:
+    def _unhindered(self, batch: RelayedBatch) -> RelayedBatch:
         if not self._refused_at:
             return batch
         kept = [message for message in batch.messages if not self._waits(message, batch)]
         return replace(batch, messages=kept)
 
-    def _waits(self, message: Message, batch: Batch) -> bool:
+    def _waits(self, message: Message, batch: RelayedBatch) -> bool:
         part = Part(batch.site, message.topic() or "", message.partition() or 0)
         return self._is_refused(part, batch.position(part, message.offset() or 0))
 
@@ -135,6 +135,6 @@ def _advance(positions: dict[Part, Position], part: Part, position: Position) ->
     positions[part] = position
 
 
-def _last(known: Position | None, batch: Batch, part: Part) -> Mark | None:
+def _last(known: Position | None, batch: RelayedBatch, part: Part) -> Mark | None:
     is_same = known is not None and known.topic_id == batch.origins[part.topic].topic_id
     return known.last if known and is_same else None

@@ -10,7 +10,7 @@ import typer
 from millrace.base.instants import parse_instant
 from millrace.base.output import Json, print_json, print_line, show_progress
 from millrace.platform.io.environment import platform_here
-from millrace.repair.core.replay_spec import Asked, Origin, ReplayResult
+from millrace.repair.core.replay_spec import Origin, ReplayRequest, ReplayResult
 from millrace.repair.io.replay_run import plan_replay
 from millrace.repair.io.replay_run import replay as run
 from millrace.repair.text.replay_lines import result_lines
@@ -26,7 +26,7 @@ Partitions = Annotated[
 ]
 
 
-class Source(StrEnum):
+class SourceChoice(StrEnum):
     KAFKA = "kafka"
     BRONZE = "bronze"
 
@@ -50,8 +50,8 @@ def replay(
         int | None, typer.Option("--to-offset", min=0, help="Last offset, included.")
     ] = None,
     source: Annotated[
-        Source, typer.Option(help="bronze: silver and quarantine are filled from it.")
-    ] = Source.KAFKA,
+        SourceChoice, typer.Option(help="bronze: silver and quarantine are filled from it.")
+    ] = SourceChoice.KAFKA,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only say what is missing; write nothing.")
     ] = False,
@@ -84,8 +84,10 @@ def replay(
         raise typer.Exit(_INCOMPLETE)
 
 
-def _asked(since: str | None, until: str | None, first: int | None, last: int | None) -> Asked:
-    return Asked(
+def _asked(
+    since: str | None, until: str | None, first: int | None, last: int | None
+) -> ReplayRequest:
+    return ReplayRequest(
         first=first,
         last=last,
         since=parse_instant("--from", since) if since else None,

@@ -9,7 +9,7 @@ from millrace.base.ranges import Range, Ranges, count, show
 from millrace.kafka.core.coordinates import Part
 
 
-class Kind(StrEnum):
+class AlarmKind(StrEnum):
     MISSING = "missing"  # at the broker, not in bronze
     LOST = "lost"  # in bronze never, at the broker no more
     REWOUND = "rewound"  # the broker's topic ends before what was read of it
@@ -23,7 +23,7 @@ class Kind(StrEnum):
 
 
 class Alarm(Frozen):
-    kind: Kind
+    kind: AlarmKind
     # Of what: a site, a partition, a producer.
     subject: str
     ranges: Ranges = ()
@@ -40,7 +40,7 @@ class Alarm(Frozen):
 
 def sequence_alarm(site: str, producer: str, epoch: int, gaps: Ranges) -> Alarm:
     return Alarm(
-        kind=Kind.SEQUENCE,
+        kind=AlarmKind.SEQUENCE,
         subject=f"{site}/{producer}/{epoch}",
         ranges=gaps,
         text=f"{count(gaps)} messages that the producer numbered never came: {show(gaps)}",
@@ -49,7 +49,7 @@ def sequence_alarm(site: str, producer: str, epoch: int, gaps: Ranges) -> Alarm:
 
 def forked_alarm(site: str, producer: str, epoch: int, numbers: int, among: Range) -> Alarm:
     return Alarm(
-        kind=Kind.FORKED,
+        kind=AlarmKind.FORKED,
         subject=f"{site}/{producer}/{epoch}",
         ranges=(among,),
         text=f"{numbers} numbers in {show((among,))} stand for two messages each: two lives of one"
@@ -59,19 +59,19 @@ def forked_alarm(site: str, producer: str, epoch: int, numbers: int, among: Rang
 
 
 _DISAGREEMENTS = {
-    Kind.UNREFINED: "in bronze, and in neither silver nor quarantine",
-    Kind.IN_BOTH: "in silver and in quarantine",
-    Kind.ORPHANED: "in silver or quarantine, and not in bronze",
+    AlarmKind.UNREFINED: "in bronze, and in neither silver nor quarantine",
+    AlarmKind.IN_BOTH: "in silver and in quarantine",
+    AlarmKind.ORPHANED: "in silver or quarantine, and not in bronze",
 }
 
 
-def disagreement_alarm(pipeline: str, kind: Kind, part: Part, ranges: Ranges) -> Alarm:
+def disagreement_alarm(pipeline: str, kind: AlarmKind, part: Part, ranges: Ranges) -> Alarm:
     """`kind`: unrefined, in both, or orphaned."""
     command = replay_command(pipeline, part, ranges)
-    commands = {Kind.UNREFINED: f"{command} --source bronze"}
+    commands = {AlarmKind.UNREFINED: f"{command} --source bronze"}
     if not part.topic_id:
         # What was at a former topic, no broker can give again.
-        commands[Kind.ORPHANED] = command
+        commands[AlarmKind.ORPHANED] = command
     is_replayed = kind in commands
     return Alarm(
         kind=kind,
@@ -85,7 +85,7 @@ def disagreement_alarm(pipeline: str, kind: Kind, part: Part, ranges: Ranges) ->
 
 def doubles_alarm(layer: str, part: Part, ranges: Ranges) -> Alarm:
     return Alarm(
-        kind=Kind.DOUBLED,
+        kind=AlarmKind.DOUBLED,
         subject=f"{layer}/{part}",
         ranges=ranges,
         text=f"{records_in(ranges)} more than once in {layer}",
@@ -102,7 +102,7 @@ def replay_command(pipeline: str, part: Part, ranges: Ranges) -> str:
 
 def unreachable_alarm(site: str, reason: str) -> Alarm:
     text = f"site {site!r} does not answer, so nothing is proven of its topics: {reason}"
-    return Alarm(kind=Kind.UNREACHABLE, subject=site, text=text)
+    return Alarm(kind=AlarmKind.UNREACHABLE, subject=site, text=text)
 
 
 def records_in(ranges: Ranges) -> str:

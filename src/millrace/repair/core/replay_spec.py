@@ -17,7 +17,7 @@ from millrace.base.errors import MillraceError
 from millrace.base.model import Frozen
 from millrace.base.ranges import Range, Ranges, count, range_between, without
 from millrace.ingest.core.ingest_spec import SiteInput
-from millrace.ingest.core.lag import Bounds
+from millrace.ingest.core.lag import HeldOffsets
 from millrace.jobs.core.task_spec import TaskSpec
 from millrace.kafka.core.coordinates import Part
 from millrace.lake.core.refine import RefineSpec
@@ -25,7 +25,7 @@ from millrace.lake.core.refine import RefineSpec
 Origin = Literal["kafka", "bronze"]
 
 
-class Asked(Frozen):
+class ReplayRequest(Frozen):
     """The span: of offsets, both ends included, or of times, the end excluded, or of neither."""
 
     first: int | None = None
@@ -38,7 +38,7 @@ class ReplaySpec(TaskSpec):
     inputs: tuple[SiteInput, ...]
     # None: all of them.
     partitions: tuple[int, ...] | None = None
-    asked: Asked = Asked()
+    asked: ReplayRequest = ReplayRequest()
     origin: Origin = "kafka"
     dry_run: bool = False
     # None: the pipeline keeps bronze alone.
@@ -48,7 +48,7 @@ class ReplaySpec(TaskSpec):
     refined_from: date | None = None
 
 
-def check_asked(asked: Asked, parts_named: bool) -> None:
+def check_asked(asked: ReplayRequest, parts_named: bool) -> None:
     """Raises MillraceError where the ends do not fit each other."""
     by_offsets = (asked.first, asked.last) != (None, None)
     if by_offsets and (asked.since or asked.until):
@@ -68,7 +68,7 @@ def check_asked(asked: Asked, parts_named: bool) -> None:
 
 
 @dataclass(frozen=True)
-class Window:
+class OffsetWindow:
     """What was asked for in one partition, as offsets: from `begin` up to, without, `end`.
 
     None: open. `begin` of a span of times is where its records begin, had none been deleted.
@@ -94,7 +94,7 @@ class PartPlan:
         return range_between(begin, self.window[0].last + 1) if self.window else ()
 
 
-def plan_part(window: Window, owned_from: int | None, held: Bounds | None) -> PartPlan:
+def plan_part(window: OffsetWindow, owned_from: int | None, held: HeldOffsets | None) -> PartPlan:
     """`owned_from`: where the stream's part begins; None where nothing is the stream's, of a window
     that ends. `held`: None when no broker is read.
     """

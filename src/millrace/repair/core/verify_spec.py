@@ -15,10 +15,10 @@ from datetime import date
 from millrace.base.model import Frozen
 from millrace.base.ranges import Range, Ranges, common, range_between, show, without
 from millrace.ingest.core.ingest_spec import SiteInput
-from millrace.ingest.core.lag import Bounds
+from millrace.ingest.core.lag import HeldOffsets
 from millrace.jobs.core.task_spec import TaskSpec
 from millrace.kafka.core.coordinates import Part
-from millrace.repair.core.alarms import Alarm, Kind, records_in, replay_command
+from millrace.repair.core.alarms import Alarm, AlarmKind, records_in, replay_command
 from millrace.repair.core.backfill_spec import DayRows
 
 
@@ -82,7 +82,7 @@ class Facts:
     committed: int
     # Where what has to be there begins at the broker; None: the site does not answer, or has
     # another topic under that name.
-    held: Bounds | None
+    held: HeldOffsets | None
     # The broker answers, and has another topic.
     is_former: bool = False
     # From here on all has to be there, though the broker may have deleted it.
@@ -113,14 +113,14 @@ def to_ask(facts: Facts) -> Ranges:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class PartitionVerdict:
     missing: Ranges
     empty: Ranges
     lost: Ranges
     unproven: Ranges
 
 
-def judge(facts: Facts, at_broker: Ranges, *, has_empty_offsets: bool) -> Verdict:
+def judge(facts: Facts, at_broker: Ranges, *, has_empty_offsets: bool) -> PartitionVerdict:
     """`has_empty_offsets`: the topic is known to have offsets without a record."""
     asked = to_ask(facts)
     untold = without(holes(facts), asked)
@@ -128,7 +128,7 @@ def judge(facts: Facts, at_broker: Ranges, *, has_empty_offsets: bool) -> Verdic
         # What was read of it lies behind the end of the topic as it is now.
         untold = without(untold, range_between(facts.held.high, facts.committed))
     is_sure = (facts.held is not None or facts.is_former) and not has_empty_offsets
-    return Verdict(
+    return PartitionVerdict(
         missing=common(asked, at_broker),
         empty=without(asked, at_broker),
         lost=untold if is_sure else (),
@@ -136,11 +136,13 @@ def judge(facts: Facts, at_broker: Ranges, *, has_empty_offsets: bool) -> Verdic
     )
 
 
-def part_alarms(pipeline: str, part: Part, facts: Facts, verdict: Verdict) -> Iterable[Alarm]:
+def part_alarms(
+    pipeline: str, part: Part, facts: Facts, verdict: PartitionVerdict
+) -> Iterable[Alarm]:
     subject = str(part)
     if verdict.missing:
         yield Alarm(
-            kind=Kind.MISSING,
+            kind=AlarmKind.MISSING,
             subject=subject,
             ranges=verdict.missing,
             text=f"{records_in(verdict.missing)} at the broker and not in bronze",
@@ -149,7 +151,7 @@ def part_alarms(pipeline: str, part: Part, facts: Facts, verdict: Verdict) -> It
         )
     if verdict.lost:
         yield Alarm(
-            kind=Kind.LOST,
+            kind=AlarmKind.LOST,
             subject=subject,
             ranges=verdict.lost,
             text=f"{records_in(verdict.lost)} not in bronze, and {_gone(facts)}",
@@ -157,7 +159,7 @@ def part_alarms(pipeline: str, part: Part, facts: Facts, verdict: Verdict) -> It
     if facts.held and facts.held.high < facts.committed:
         gone = range_between(facts.held.high, facts.committed)
         yield Alarm(
-            kind=Kind.REWOUND,
+            kind=AlarmKind.REWOUND,
             subject=subject,
             ranges=gone,
             text=f"{show(gone)} were read and the broker's topic ends before them:"

@@ -8,7 +8,13 @@ from datetime import UTC, datetime
 from millrace.base.instants import first_kept_day, latest_of
 from millrace.ingest.core.ingest_spec import IngestSpec, SiteInput
 from millrace.platform.core.platform import Platform
-from millrace.repair.core.replay_spec import Asked, Origin, ReplayResult, ReplaySpec, check_asked
+from millrace.repair.core.replay_spec import (
+    Origin,
+    ReplayRequest,
+    ReplayResult,
+    ReplaySpec,
+    check_asked,
+)
 from millrace.tasks.io.run import new_task_folder, run_task
 from millrace.tasks.io.task_pipelines import choose, find_pipeline, plan_job
 
@@ -16,7 +22,7 @@ from millrace.tasks.io.task_pipelines import choose, find_pipeline, plan_job
 def plan_replay(
     layout: Platform,
     name: str,
-    asked: Asked,
+    asked: ReplayRequest,
     origin: Origin,
     sites: Sequence[str] = (),
     topics: Sequence[str] = (),

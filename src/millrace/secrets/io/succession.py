@@ -22,7 +22,7 @@ from millrace.settings.core.paths import Paths
 from millrace.storage.io.files import read_text, sync_folder, write_atomic, write_new
 
 
-class Step(StrEnum):
+class SuccessionStep(StrEnum):
     """What was done last."""
 
     NONE = "none"
@@ -30,19 +30,27 @@ class Step(StrEnum):
     SWITCHED = "switched"
 
 
-_NEXT = {Step.NONE: "begin", Step.BEGUN: "switch", Step.SWITCHED: "end"}
+_NEXT = {
+    SuccessionStep.NONE: "begin",
+    SuccessionStep.BEGUN: "switch",
+    SuccessionStep.SWITCHED: "end",
+}
 
 
 class SuccessionError(MillraceError):
     """A step that is not the next one."""
 
-    def __init__(self, key_file: Path, step: Step) -> None:
-        done = "no new authority has begun" if step is Step.NONE else f"a new authority has {step}"
+    def __init__(self, key_file: Path, step: SuccessionStep) -> None:
+        done = (
+            "no new authority has begun"
+            if step is SuccessionStep.NONE
+            else f"a new authority has {step}"
+        )
         super().__init__(f"{key_file}: {done}; the next step is '{_NEXT[step]}'")
 
 
 @dataclass(frozen=True)
-class Place:
+class AuthorityPlace:
     """Where an authority lies. `site`: of that site's devices; none: the root."""
 
     layout: Paths
@@ -69,17 +77,17 @@ class Place:
     def trusted(self) -> list[x509.Certificate]:
         return certificates.read_certificates(read_text(self.file) or "")
 
-    def step(self) -> Step:
+    def step(self) -> SuccessionStep:
         several = len(self.trusted()) > 1
         if self.next_key.exists():
-            return Step.BEGUN if several else Step.NONE
-        return Step.SWITCHED if several else Step.NONE
+            return SuccessionStep.BEGUN if several else SuccessionStep.NONE
+        return SuccessionStep.SWITCHED if several else SuccessionStep.NONE
 
 
-def begin(place: Place) -> None:
+def begin(place: AuthorityPlace) -> None:
     """Both are trusted from now on; the old one signs."""
     old = place.signing()
-    _expect(place, Step.NONE)
+    _expect(place, SuccessionStep.NONE)
     write_new(place.next_key, certificates.key_pem(certificates.new_key()))
     key = certificates.read_key(place.next_key.read_text())
     name = certificates.common_name(old.certificate)
@@ -87,23 +95,23 @@ def begin(place: Place) -> None:
     _write(place, [*place.trusted(), made])
 
 
-def switch(place: Place) -> None:
+def switch(place: AuthorityPlace) -> None:
     """The new one signs; the old key is gone."""
-    _expect(place, Step.BEGUN)
+    _expect(place, SuccessionStep.BEGUN)
     place.next_key.replace(place.key_file)
     sync_folder(place.key_file.parent)
 
 
-def end(place: Place) -> None:
+def end(place: AuthorityPlace) -> None:
     """Nothing that the old one has signed is trusted any more."""
-    _expect(place, Step.SWITCHED)
+    _expect(place, SuccessionStep.SWITCHED)
     _write(place, [place.signing().certificate])
 
 
-def _expect(place: Place, step: Step) -> None:
+def _expect(place: AuthorityPlace, step: SuccessionStep) -> None:
     if place.step() is not step:
         raise SuccessionError(place.key_file, place.step())
 
 
-def _write(place: Place, trusted: list[x509.Certificate]) -> None:
+def _write(place: AuthorityPlace, trusted: list[x509.Certificate]) -> None:
     write_atomic(place.file, "".join(map(certificates.certificate_pem, trusted)))

@@ -13,7 +13,7 @@ from millrace.base.output import Json, print_json, print_line
 from millrace.platform.io.environment import platform_here
 from millrace.relay.io.named_sites import find_site
 from millrace.site_changes.cli.site_table import list_rows, show_rows
-from millrace.site_changes.core.site_request import Action, SiteWishError, Wish
+from millrace.site_changes.core.site_request import SiteAction, SiteRequest, SiteWishError
 from millrace.sites.core.spec import ClientSettings
 from millrace.sites.core.user_names import GATEWAY, SITE_USERS
 
@@ -64,8 +64,8 @@ def add(
 
     Example: millrace site add plant-c --bootstrap kafka.plant-c.example:9093 --dry-run
     """
-    wish = Wish(
-        action=Action.ADD,
+    wish = SiteRequest(
+        action=SiteAction.ADD,
         site=name,
         bootstrap=bootstrap,
         description=description,
@@ -93,8 +93,8 @@ def change(
 
     Example: millrace site change plant-a --client socket.keepalive.enable=true
     """
-    wish = Wish(
-        action=Action.CHANGE,
+    wish = SiteRequest(
+        action=SiteAction.CHANGE,
         site=name,
         bootstrap=bootstrap,
         description=description,
@@ -119,7 +119,7 @@ def retire(
     Topics, data and rows stay. Refused while a pipeline names the site; those that read all sites
     go on without it. Cut short, run it again.
     """
-    wish = Wish(action=Action.RETIRE, site=name, keep_users=keep_users)
+    wish = SiteRequest(action=SiteAction.RETIRE, site=name, keep_users=keep_users)
     _fulfil(wish, dry_run=dry_run, yes=yes)
 
 
@@ -141,7 +141,7 @@ def rotate(
 
     Example: millrace site rotate plant-a --user gateway --user app
     """
-    wish = Wish(action=Action.ROTATE, site=name, users=tuple(user or ()))
+    wish = SiteRequest(action=SiteAction.ROTATE, site=name, users=tuple(user or ()))
     _fulfil(wish, dry_run=dry_run, yes=yes)
 
 
@@ -224,7 +224,7 @@ def revoke_device(
     print_line(f"{device} is revoked ({gone.fingerprint}); the list: {layout.revoked(site.name)}")
 
 
-def _fulfil(wish: Wish, *, dry_run: bool, yes: bool) -> None:
+def _fulfil(wish: SiteRequest, *, dry_run: bool, yes: bool) -> None:
     from millrace.site_changes.io.change_run import carry_out, plan_change
 
     layout = platform_here()
@@ -233,16 +233,16 @@ def _fulfil(wish: Wish, *, dry_run: bool, yes: bool) -> None:
     if dry_run:
         return
     typed = wish.site if yes else _asked(wish)
-    if wish.action is Action.RETIRE:
+    if wish.action is SiteAction.RETIRE:
         wish = wish.model_copy(update={"typed": typed})
     made = carry_out(layout, plan_change(layout, wish), print_line)
     if made:
         print_line(f"bundle for the gateway (holds its password): {made}")
 
 
-def _asked(wish: Wish) -> str:
+def _asked(wish: SiteRequest) -> str:
     """A person's yes: for what is hard to undo, the site's name."""
-    if wish.action is Action.RETIRE:
+    if wish.action is SiteAction.RETIRE:
         return str(typer.prompt(f"To retire site {wish.site}, type its name"))
     if not typer.confirm("Do this?"):
         print_line("nothing was changed")

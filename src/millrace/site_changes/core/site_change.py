@@ -20,9 +20,9 @@ from millrace.provisioning.core.site_rights import (
 )
 from millrace.provisioning.core.site_users import SetPassword, UserChange, plan_removal
 from millrace.site_changes.core.site_request import (
-    Action,
+    SiteAction,
+    SiteRequest,
     SiteWishError,
-    Wish,
     make_site,
     merge_client,
     refuse_misplaced,
@@ -42,7 +42,7 @@ class Present(Frozen):
 class SiteChange(Frozen):
     """What is to be done. `site` is as it will be, or as it was where it goes."""
 
-    action: Action
+    action: SiteAction
     site: SiteSpec
     # None: it has no file yet, or no longer one.
     before: SiteSpec | None = None
@@ -55,16 +55,16 @@ class SiteChange(Frozen):
     needs_cluster: bool = True
 
 
-def plan_site_change(wish: Wish, present: Present) -> SiteChange:
+def plan_site_change(wish: SiteRequest, present: Present) -> SiteChange:
     refuse_misplaced(wish)
     match wish.action:
-        case Action.ADD:
+        case SiteAction.ADD:
             return _plan_add(wish, present)
-        case Action.CHANGE:
+        case SiteAction.CHANGE:
             return _plan_change(wish, present)
-        case Action.RETIRE:
+        case SiteAction.RETIRE:
             return _plan_retirement(wish, present)
-        case Action.ROTATE:
+        case SiteAction.ROTATE:
             return _plan_rotation(wish, present)
 
 
@@ -72,7 +72,7 @@ def plan_at_cluster(
     change: SiteChange, actual: Actual, known: Collection[str]
 ) -> tuple[Change | UserChange, ...]:
     """What is to be done there. `known`: users whose passwords are on file here."""
-    if change.action is Action.RETIRE:
+    if change.action is SiteAction.RETIRE:
         return plan_removal(actual)
     # Users that the cluster has from elsewhere are of no use without a password.
     unknown = [user for user in SITE_USERS if user in actual.users and user not in known]
@@ -81,7 +81,7 @@ def plan_at_cluster(
     return (*passwords, *plan_changes(change.wanted, actual))
 
 
-def _plan_add(wish: Wish, present: Present) -> SiteChange:
+def _plan_add(wish: SiteRequest, present: Present) -> SiteChange:
     if any(site.name == wish.site for site in present.sites):
         raise SiteWishError(
             f"site {wish.site!r} exists already (dags/sites/{wish.site}.yaml); change it, or give"
@@ -102,7 +102,7 @@ def _plan_add(wish: Wish, present: Present) -> SiteChange:
     return _settled(SiteChange(action=wish.action, site=site), present)
 
 
-def _plan_change(wish: Wish, present: Present) -> SiteChange:
+def _plan_change(wish: SiteRequest, present: Present) -> SiteChange:
     before = _find(wish.site, present.sites)
     said = wish.model_dump(include={"bootstrap", "description"}, exclude_none=True)
     values = before.model_dump() | said | {"client": merge_client(before.client, wish.client)}
@@ -134,7 +134,7 @@ def _settled(change: SiteChange, present: Present) -> SiteChange:
     )
 
 
-def _plan_retirement(wish: Wish, present: Present) -> SiteChange:
+def _plan_retirement(wish: SiteRequest, present: Present) -> SiteChange:
     leaving = {site.name: site for site in present.leaving}
     there = {site.name for site in present.sites}
     # Once more, where a retirement was cut short: its file has gone already.
@@ -156,7 +156,7 @@ def _plan_retirement(wish: Wish, present: Present) -> SiteChange:
     )
 
 
-def _plan_rotation(wish: Wish, present: Present) -> SiteChange:
+def _plan_rotation(wish: SiteRequest, present: Present) -> SiteChange:
     site = _find(wish.site, present.sites)
     if not wish.users:
         raise SiteWishError(f"whose password? Name users: {', '.join(SITE_USERS)}")

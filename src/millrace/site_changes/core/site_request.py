@@ -12,17 +12,17 @@ from millrace.sites.core.client_settings import may_be_secret
 from millrace.sites.core.spec import ClientSettings, SiteSpec
 
 
-class Action(StrEnum):
+class SiteAction(StrEnum):
     ADD = "add"
     CHANGE = "change"
     RETIRE = "retire"
     ROTATE = "rotate"
 
 
-class Wish(Frozen):
+class SiteRequest(Frozen):
     """What a person asks for; what is not said stays as it is."""
 
-    action: Action
+    action: SiteAction
     site: str
     bootstrap: str | None = None
     description: str | None = None
@@ -41,17 +41,17 @@ class SiteWishError(MillraceError):
 
 
 _MEANT_FOR = {
-    "bootstrap": (Action.ADD, Action.CHANGE),
-    "description": (Action.ADD, Action.CHANGE),
-    "client": (Action.ADD, Action.CHANGE),
-    "local": (Action.ADD,),
-    "users": (Action.ROTATE,),
-    "typed": (Action.RETIRE,),
-    "keep_users": (Action.RETIRE,),
+    "bootstrap": (SiteAction.ADD, SiteAction.CHANGE),
+    "description": (SiteAction.ADD, SiteAction.CHANGE),
+    "client": (SiteAction.ADD, SiteAction.CHANGE),
+    "local": (SiteAction.ADD,),
+    "users": (SiteAction.ROTATE,),
+    "typed": (SiteAction.RETIRE,),
+    "keep_users": (SiteAction.RETIRE,),
 }
 
 
-def refuse_misplaced(wish: Wish) -> None:
+def refuse_misplaced(wish: SiteRequest) -> None:
     """A field that this action does not look at was meant for something else, or somewhere else."""
     for key in wish.client:
         if may_be_secret(key):

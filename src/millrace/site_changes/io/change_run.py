@@ -16,7 +16,7 @@ from millrace.provisioning.io.site_admin import admin_of, provision_as_admin
 from millrace.secrets.io.passwords import draft_password, known_users, take_up
 from millrace.secrets.io.pki import BrokenPkiError, ensure_administrator, ensure_authority
 from millrace.site_changes.core.site_change import SiteChange, plan_at_cluster, plan_site_change
-from millrace.site_changes.core.site_request import Action, SiteWishError, Wish
+from millrace.site_changes.core.site_request import SiteAction, SiteRequest, SiteWishError
 from millrace.site_changes.io.present import read_present
 from millrace.site_changes.io.retirement import retire
 from millrace.site_changes.text import plan_lines
@@ -42,7 +42,7 @@ class SitePlan:
         return plan_lines(self.change, self.at_cluster)
 
 
-def plan_change(layout: Platform, wish: Wish, timeout_s: float = 15.0) -> SitePlan:
+def plan_change(layout: Platform, wish: SiteRequest, timeout_s: float = 15.0) -> SitePlan:
     """Writes nothing but the papers by which a new cluster is asked."""
     change = plan_site_change(wish, read_present(layout))
     if not change.needs_cluster:
@@ -56,14 +56,14 @@ def carry_out(layout: Platform, plan: SitePlan, say: Say) -> Path | None:
     action, site = plan.change.action, plan.change.site
     with only_one_at_work(layout, f"site {action}"):
         match action:
-            case Action.ADD:
+            case SiteAction.ADD:
                 _add(layout, plan, say)
-            case Action.CHANGE:
+            case SiteAction.CHANGE:
                 _change(layout, plan, say)
-            case Action.RETIRE:
+            case SiteAction.RETIRE:
                 retire(layout, plan.change, say)
                 return None
-            case Action.ROTATE:
+            case SiteAction.ROTATE:
                 for user in plan.change.users:
                     renew_password(layout, site, user, say)
         return write_bundle(layout, site)
@@ -93,7 +93,7 @@ def _ask_cluster(
         admin = admin_of(layout, site, timeout_s)
         actual = admin.observe(topic.name for topic in change.wanted.topics)
     except UnreachableError as error:
-        if change.action is not Action.RETIRE:
+        if change.action is not SiteAction.RETIRE:
             raise
         way_out = "if it is gone for good, retire it with its users left there (keep users)"
         raise UnreachableError(site.name, f"{error.reason}; {way_out}") from error

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from millrace.stack.io.stack_plan import StackPlan
 
 
-class Runner(StrEnum):
+class RunnerChoice(StrEnum):
     LOCAL = "local"
     STANDALONE = "standalone"
 
 
-class Store(StrEnum):
+class StoreChoice(StrEnum):
     FOLDER = "folder"
     S3 = "s3"
 
@@ -32,7 +32,7 @@ class Store(StrEnum):
 def up(
     *,
     store: Annotated[
-        Store | None,
+        StoreChoice | None,
         typer.Option(
             help="Where tables and checkpoints go: below var/, or into a bucket (of an object"
             " store on this machine, unless infra/local.yaml names another). It is remembered;"
@@ -40,7 +40,7 @@ def up(
         ),
     ] = None,
     runner: Annotated[
-        Runner | None,
+        RunnerChoice | None,
         typer.Option(
             help="Where jobs do their work: in their own process, or on a Spark cluster of a"
             " master and two workers on this machine. It is remembered."

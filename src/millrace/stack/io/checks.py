@@ -27,7 +27,7 @@ _PLAIN_PATH = re.compile(r"[\w./@+,=~-]+")
 _OUT = "'make reset' deletes var/ and starts anew"
 
 
-class UnfitError(MillraceError):
+class UnfitMachineError(MillraceError):
     """The stack cannot run here as things are."""
 
 
@@ -44,18 +44,18 @@ def check_machine(layout: Platform) -> None:
         check_java()
         check_disk(layout.home)
     except Unfit as error:
-        raise UnfitError(str(error)) from error
+        raise UnfitMachineError(str(error)) from error
 
 
 def check_path(layout: Platform) -> None:
     if not _PLAIN_PATH.fullmatch(str(layout.home)):
-        raise UnfitError(
+        raise UnfitMachineError(
             f"{layout.home} holds characters that Airflow's and Kafka's settings cannot carry;"
             " move the checkout to a path of letters, digits and . _ - only"
         )
     longest = max(len(str(layout.supervisor_socket)), len(str(layout.postgres_socket)) + 16)
     if longest > _SOCKET_LIMIT:
-        raise UnfitError(
+        raise UnfitMachineError(
             f"{layout.home} is {longest - _SOCKET_LIMIT} characters too long"
             " for unix sockets below it; move the checkout to a shorter path"
         )
@@ -72,9 +72,11 @@ def open_var(layout: Platform) -> None:
     except OSError as error:
         what = "is not a folder" if isinstance(error, FileExistsError) else "cannot be used"
         problem = f"{layout.var} {what} ({error.strerror or error})"
-        raise UnfitError(f"{problem}; give it back its owner and rights, or {_OUT}") from error
+        raise UnfitMachineError(
+            f"{problem}; give it back its owner and rights, or {_OUT}"
+        ) from error
     if version is not None and version.strip() != VAR_VERSION:
-        raise UnfitError(
+        raise UnfitMachineError(
             f"{layout.var} was made by another version of Millrace (its format is"
             f" {version.strip()!r}, this one's {VAR_VERSION!r}); go back to that version, or {_OUT}"
         )
@@ -94,13 +96,13 @@ def _check_whole(layout: Platform) -> None:
     needs.append((layout.object_store / "data", layout.object_store_credentials))
     for data, key in needs:
         if data.exists() and not key.exists():
-            raise UnfitError(f"{data} is there, but {key}, made with it, is gone; {_OUT}")
+            raise UnfitMachineError(f"{data} is there, but {key}, made with it, is gone; {_OUT}")
 
 
 def check_ports(plan: StackPlan) -> None:
     for port in _ports(plan):
         if _is_taken(port.number):
-            raise UnfitError(
+            raise UnfitMachineError(
                 f"port {port.number}, wanted for {port.owner}, is taken by"
                 f" {_listener(port.number)}; end that, or choose another port: {port.setting}"
             )

@@ -21,7 +21,7 @@ from millrace.relay.core.relay_plan import Halt
 from millrace.relay.core.spec import RelaySpec
 from millrace.relay.core.start import Renewal
 from millrace.relay.io.cluster_login import Door
-from millrace.relay.io.inbox import Batch
+from millrace.relay.io.inbox import RelayedBatch
 from millrace.relay.io.relay_run import Relay
 from millrace.relay.io.target import Target
 from millrace.sites.core.spec import ClientSettings, SiteSpec
@@ -65,7 +65,7 @@ class Mortal(Target):
         self._count += 1
         self._die_at("begun")
 
-    def produce(self, batch: Batch) -> dict[Part, Position]:
+    def produce(self, batch: RelayedBatch) -> dict[Part, Position]:
         whole = batch.messages
         if self._is_now("half produced") and len(whole) > 1:
             super().produce(replace(batch, messages=whole[: len(whole) // 2]))

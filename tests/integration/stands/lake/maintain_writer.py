@@ -12,7 +12,7 @@ from pathlib import Path
 
 from millrace.lake.core.bronze import COLUMNS
 from millrace.settings.core.engine import EngineSpec
-from spark_jobs.engine.append import Batch, append_once
+from spark_jobs.engine.append import WrittenBatch, append_once
 from spark_jobs.engine.session import build_session
 from spark_jobs.engine.task_main import say
 
@@ -30,7 +30,7 @@ def main() -> None:
         if ended.is_set():
             return
         rows = spark.range(batch * ROWS, (batch + 1) * ROWS, 1, 1).selectExpr(*names)
-        append_once(rows, table, Batch("writer", batch))
+        append_once(rows, table, WrittenBatch("writer", batch))
         say(str((batch + 1) * ROWS))
 
 

@@ -11,8 +11,8 @@ from pydantic import ValidationError
 from millrace.gateway.commands.core.command import (
     Answer,
     Command,
-    Outcome,
-    Verdict,
+    CommandOutcome,
+    CommandResult,
     command_line,
     deadline,
     read_answer,
@@ -25,7 +25,7 @@ from millrace.gateway.spec.core.gateway_file import GatewaySpec
 from millrace.gateway.spec.core.mqtt_input import MqttCommands
 
 START = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
-DONE = Answer("c1", Verdict.DONE, "")
+DONE = Answer("c1", CommandResult.DONE, "")
 
 
 def at(seconds: float) -> datetime:
@@ -53,7 +53,7 @@ def sent(made: Desk, now_s: float = 1, reaches: bool = True) -> list[str]:
     return [one.command.id for one in made.start_sending(lambda _: reaches, at(now_s))]
 
 
-def recorded(made: Desk, outcome: Outcome | None) -> Outcome:
+def recorded(made: Desk, outcome: CommandOutcome | None) -> CommandOutcome:
     assert outcome
     made.on_recorded(outcome.id)
     return outcome
@@ -87,9 +87,9 @@ def test_what_surely_did_not_leave_is_sent_later():
 def test_an_answer_is_its_outcome():
     made = desk(command())
     sent(made)
-    outcome = made.on_answer(Answer("c1", Verdict.FAILED, "too hot"), "press", at(2))
-    assert outcome == Outcome(
-        id="c1", device="press", at=at(2), outcome=Verdict.FAILED, text="too hot"
+    outcome = made.on_answer(Answer("c1", CommandResult.FAILED, "too hot"), "press", at(2))
+    assert outcome == CommandOutcome(
+        id="c1", device="press", at=at(2), outcome=CommandResult.FAILED, text="too hot"
     )
 
 
@@ -101,7 +101,7 @@ def test_what_was_sent_before_a_restart_may_be_answered_after_it():
 
 @pytest.mark.parametrize(
     ("answer", "device"),
-    [(DONE, "other"), (Answer("c9", Verdict.DONE, ""), "press")],
+    [(DONE, "other"), (Answer("c9", CommandResult.DONE, ""), "press")],
     ids=["of another device", "to no command"],
 )
 def test_an_answer_that_is_not_its_own_changes_nothing(answer, device):
@@ -149,7 +149,7 @@ def test_who_is_not_answered_expires_and_says_why(is_sent, text):
         sent(made)
     assert made.on_timer(at(59)) == []
     (outcome,) = made.on_timer(at(60))
-    assert outcome.outcome is Verdict.EXPIRED
+    assert outcome.outcome is CommandResult.EXPIRED
     assert outcome.text.startswith(text)
     recorded(made, outcome)
     assert made.on_answer(DONE, "press", at(61)) is None, "too late"
@@ -160,7 +160,7 @@ def test_what_has_expired_is_never_sent():
     assert sent(made, 60) == []
     late = Desk(Memory(), Rules())
     outcome = recorded(late, late.on_command(command(), START, at(60)))
-    assert outcome.outcome is Verdict.EXPIRED
+    assert outcome.outcome is CommandResult.EXPIRED
     assert sent(late, 61) == []
 
 
@@ -174,15 +174,15 @@ def test_an_id_is_known_until_its_command_has_expired():
     assert made.memory(None).closed == {}
     again = made.on_command(command(), at(61), at(61))
     assert again
-    assert again.outcome is Verdict.EXPIRED, "by itself, without being known"
+    assert again.outcome is CommandResult.EXPIRED, "by itself, without being known"
 
 
 @pytest.mark.parametrize(
     ("given", "rules", "verdict"),
     [
-        (command(device="other"), {"devices": {"press"}}, Verdict.UNKNOWN_DEVICE),
-        (command(life_s=8 * 86_400), {}, Verdict.REFUSED),
-        (command("c2"), {"most_open": 1}, Verdict.REFUSED),
+        (command(device="other"), {"devices": {"press"}}, CommandResult.UNKNOWN_DEVICE),
+        (command(life_s=8 * 86_400), {}, CommandResult.REFUSED),
+        (command("c2"), {"most_open": 1}, CommandResult.REFUSED),
     ],
     ids=["device", "life", "room"],
 )
@@ -211,8 +211,11 @@ def test_a_clock_that_is_wrong_makes_no_command_live_longer(issuers_clock_s, die
     ("line", "answer"),
     [
         (b"OUTCOME c1 done", DONE),
-        (b"OUTCOME c1 failed too hot", Answer("c1", Verdict.FAILED, "too hot")),
-        (b"OUTCOME c1 failed \xff", Answer("c1", Verdict.FAILED, "\N{REPLACEMENT CHARACTER}")),
+        (b"OUTCOME c1 failed too hot", Answer("c1", CommandResult.FAILED, "too hot")),
+        (
+            b"OUTCOME c1 failed \xff",
+            Answer("c1", CommandResult.FAILED, "\N{REPLACEMENT CHARACTER}"),
+        ),
         (b"OUTCOME c1 expired", None),
         (b"OUTCOME c1", None),
         (b"OUTCOME c 1 done", None),

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from millrace.gateway.commands.core.command import Command, Outcome
+from millrace.gateway.commands.core.command import Command, CommandOutcome
 from millrace.gateway.commands.core.command_states import Rules
 from millrace.gateway.commands.io.command_feed import Arrived
 from millrace.gateway.commands.io.commander import Commander
 from millrace.gateway.commands.io.memory_file import MemoryFile
-from millrace.gateway.spool.io.committer import Batch
+from millrace.gateway.spool.io.committer import ReceivedBatch
 from tests.support import wait_until
 
 NOW = datetime.now(UTC)
@@ -23,7 +23,7 @@ RULES = Rules(devices=frozenset({"press"}), most_open=1)
 
 class Spool:
     def __init__(self) -> None:
-        self.kept: dict[str, Outcome] = {}
+        self.kept: dict[str, CommandOutcome] = {}
 
     def last_of(self, origin: bytes) -> int:
         return 1 if origin.decode().removeprefix("command/") in self.kept else 0
@@ -34,14 +34,14 @@ class Committer:
 
     def __init__(self, spool: Spool) -> None:
         self.spool = spool
-        self._waiting: list[Batch] = []
+        self._waiting: list[ReceivedBatch] = []
 
-    def submit(self, batch: Batch) -> None:
+    def submit(self, batch: ReceivedBatch) -> None:
         self._waiting.append(batch)
 
     def commit(self) -> None:
         for batch in self._waiting:
-            outcome = Outcome.model_validate_json(batch.drafts[0].value)
+            outcome = CommandOutcome.model_validate_json(batch.drafts[0].value)
             assert outcome.id not in self.spool.kept
             self.spool.kept[outcome.id] = outcome
             batch.answer(batch, [])

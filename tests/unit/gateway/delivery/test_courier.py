@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from millrace.gateway.delivery.core.look_back import History, TopicSight
+from millrace.gateway.delivery.core.look_back import TopicHistory, TopicSight
 from millrace.gateway.delivery.io.courier import Courier, courier_of
-from millrace.gateway.spool.core.bounds import Bounds
+from millrace.gateway.spool.core.bounds import SpoolBounds
 from millrace.gateway.spool.core.message_identity import content_of
 from millrace.gateway.spool.core.records import Draft
 from millrace.gateway.spool.io.disk import NoRoomError
 from millrace.gateway.spool.io.spool_files import Spool
 
-BOUNDS = Bounds(segment_bytes=4_096, total_bytes=16_384)
+BOUNDS = SpoolBounds(segment_bytes=4_096, total_bytes=16_384)
 
 
 def new_courier(folder: Path) -> Courier:
@@ -92,5 +92,5 @@ def test_what_was_found_in_a_topic_means_nothing_in_the_one_made_anew(tmp_path):
     courier.rewind()
     assert courier.next() == record, "this link has not looked at the topic"
     plan = courier.begin("t", TopicSight("new", {0: 0}, {0: 0}))
-    assert plan.history is History.ANEW
+    assert plan.history is TopicHistory.ANEW
     assert deliver(courier) == [0]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from millrace.gateway.delivery.core.look_back import TopicSight
-from millrace.gateway.delivery.core.window import Progress
+from millrace.gateway.delivery.core.window import DeliveryProgress
 from millrace.gateway.delivery.io.courier import Courier
 from millrace.gateway.delivery.io.dead_letters import DeadLetters
 from millrace.gateway.delivery.io.letter_box import LetterBox, Returned
@@ -98,7 +98,7 @@ def test_when_all_are_done_nothing_is_left_of_them(file):
     )
     for kind, base in (("own", 3), ("again", 2)):
         store = ProgressFile(file.with_name(f"{file.name}.{file.stat().st_mtime_ns}.{kind}"))
-        store.write(Progress(base=base))
+        store.write(DeliveryProgress(base=base))
         store.close()
     resend = Resend("plant-t", spec, file.parent, DeadLetters(file.parent, 1 << 20, 0), connect)
     resend.look_after()

@@ -16,14 +16,14 @@ from millrace.gateway.delivery.core.look_back import GLANCE, TopicSight
 from millrace.gateway.delivery.io import courier
 from millrace.gateway.delivery.io.courier import courier_of
 from millrace.gateway.delivery.io.progress_file import ProgressFile
-from millrace.gateway.spool.core.bounds import Bounds
+from millrace.gateway.spool.core.bounds import SpoolBounds
 from millrace.gateway.spool.core.message_identity import Headers, content_of, new_epoch
 from millrace.gateway.spool.core.records import Draft
 from millrace.gateway.spool.io import witness
 from millrace.gateway.spool.io.spool_files import Spool
 from millrace.gateway.spool.io.spool_reader import Reader
 
-BOUNDS = Bounds(segment_bytes=1 << 18, total_bytes=1 << 22)
+BOUNDS = SpoolBounds(segment_bytes=1 << 18, total_bytes=1 << 22)
 # As many of somebody else as a glance shows.
 STRANGERS: list[tuple[Headers, bytes]] = [([], b"a stranger's")] * GLANCE
 At = dict[tuple[bytes, bytes], bytes]

@@ -6,8 +6,8 @@ import pytest
 
 from millrace.gateway.delivery.core.look_back import (
     GLANCE,
-    History,
     Known,
+    TopicHistory,
     TopicSight,
     plan_look_back,
 )
@@ -18,14 +18,14 @@ SIGHT = TopicSight("id-1", begins={0: 10, 1: 0}, ends={0: 500, 1: 20})
 @pytest.mark.parametrize(
     ("known", "sight", "history", "begins"),
     [
-        (Known("id-1", {0: 480, 1: 20}), SIGHT, History.SAME, {0: 480, 1: 20}),
-        (Known("id-1", {0: 480}), SIGHT, History.SAME, {0: 480, 1: 0}),
-        (Known("id-1", {0: 3, 1: 20}), SIGHT, History.SAME, {0: 10, 1: 20}),
-        (Known("id-0", {0: 480, 1: 20}), SIGHT, History.ANEW, {0: 10, 1: 0}),
-        (Known("id-0", {0: 480, 1: 20, 2: 7}), SIGHT, History.ANEW, {0: 10, 1: 0}),
-        (Known("id-1", {0: 480, 1: 21}), SIGHT, History.BACK, {0: 10, 1: 0}),
-        (Known("id-1", {0: 480, 1: 20, 2: 7}), SIGHT, History.BACK, {0: 10, 1: 0}),
-        (Known("", {0: 480, 1: 20}), SIGHT, History.SAME, {0: 480, 1: 20}),
+        (Known("id-1", {0: 480, 1: 20}), SIGHT, TopicHistory.SAME, {0: 480, 1: 20}),
+        (Known("id-1", {0: 480}), SIGHT, TopicHistory.SAME, {0: 480, 1: 0}),
+        (Known("id-1", {0: 3, 1: 20}), SIGHT, TopicHistory.SAME, {0: 10, 1: 20}),
+        (Known("id-0", {0: 480, 1: 20}), SIGHT, TopicHistory.ANEW, {0: 10, 1: 0}),
+        (Known("id-0", {0: 480, 1: 20, 2: 7}), SIGHT, TopicHistory.ANEW, {0: 10, 1: 0}),
+        (Known("id-1", {0: 480, 1: 21}), SIGHT, TopicHistory.BACK, {0: 10, 1: 0}),
+        (Known("id-1", {0: 480, 1: 20, 2: 7}), SIGHT, TopicHistory.BACK, {0: 10, 1: 0}),
+        (Known("", {0: 480, 1: 20}), SIGHT, TopicHistory.SAME, {0: 480, 1: 20}),
     ],
     ids=[
         "as it was",
@@ -46,7 +46,7 @@ def test_what_may_have_been_sent_is_looked_for(known, sight, history, begins):
 
 def test_a_topic_that_nothing_was_sent_to_begins_at_its_ends():
     plan = plan_look_back(None, SIGHT, may_have_sent=True)
-    assert (plan.history, plan.safe, plan.ends) == (History.SAME, SIGHT.ends, {})
+    assert (plan.history, plan.safe, plan.ends) == (TopicHistory.SAME, SIGHT.ends, {})
 
 
 def test_who_has_sent_nothing_that_is_not_done_takes_a_glance():
@@ -56,5 +56,5 @@ def test_who_has_sent_nothing_that_is_not_done_takes_a_glance():
     assert plan.safe == plan.begins == {0: 20, 1: 20}
     assert plan.ends == {0: 20 + GLANCE, 1: 20}
     anew = plan_look_back(Known("id-0", {0: 20, 1: 0}), sight, may_have_sent=False)
-    assert (anew.history, anew.safe) == (History.ANEW, sight.begins)
+    assert (anew.history, anew.safe) == (TopicHistory.ANEW, sight.begins)
     assert anew.ends == {0: 10 + GLANCE, 1: 20}

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import random
 
-from millrace.gateway.delivery.core.window import Progress, Window
+from millrace.gateway.delivery.core.window import DeliveryProgress, Window
 
 A, B = ("t", 0), ("t", 1)
 
 
-def handed_over(count: int, progress: Progress | None = None) -> Window:
+def handed_over(count: int, progress: DeliveryProgress | None = None) -> Window:
     window = new_window(progress)
     for index in range(window.base, window.base + count):
         window.hand_over(index)
     return window
 
 
-def new_window(progress: Progress | None = None) -> Window:
+def new_window(progress: DeliveryProgress | None = None) -> Window:
     """Of a sender to topic t, which has ends of its own."""
-    window = Window(progress or Progress(ids={"t": ""}))
+    window = Window(progress or DeliveryProgress(ids={"t": ""}))
     window.share(ENDS)
     window.end_look("t")
     ENDS.clear()
@@ -74,10 +74,12 @@ def test_offsets_follow_at_once_where_nothing_was_sent_that_is_not_done():
 
 
 def test_offsets_stand_while_what_an_earlier_process_may_have_sent_is_not_done():
-    kept = Progress(base=5, reach=7, offsets={"t": {0: 3}}, ids={"t": ""})
+    kept = DeliveryProgress(base=5, reach=7, offsets={"t": {0: 3}}, ids={"t": ""})
     window = handed_over(1, kept)
     acknowledge(window, 5, A, 9)
-    assert window.progress() == Progress(base=6, reach=7, offsets={"t": {0: 3}}, ids={"t": ""})
+    assert window.progress() == DeliveryProgress(
+        base=6, reach=7, offsets={"t": {0: 3}}, ids={"t": ""}
+    )
 
 
 def test_a_next_start_finds_all_that_was_delivered_and_not_written_down():
@@ -86,7 +88,7 @@ def test_a_next_start_finds_all_that_was_delivered_and_not_written_down():
     chance = random.Random(1)
     for _ in range(300):
         logs: dict[tuple[str, int], list[int]] = {A: [], B: []}
-        window, told = new_window(), Progress()
+        window, told = new_window(), DeliveryProgress()
         waiting: list[tuple[int, tuple[str, int], int]] = []
         for _ in range(60):
             act = chance.random()
@@ -110,7 +112,7 @@ def test_a_next_start_finds_all_that_was_delivered_and_not_written_down():
 
 
 def test_what_was_dropped_at_the_base_moves_the_base_at_once():
-    window = new_window(Progress(base=100))
+    window = new_window(DeliveryProgress(base=100))
     window.hand_over(200)
     assert (window.base, window.outstanding) == (200, 1)
     acknowledge(window, 200, A, 5)
@@ -138,7 +140,7 @@ def test_what_was_lost_at_the_end_of_a_spool_is_passed_over():
 
 
 def test_positions_follow_only_in_topics_that_this_link_has_looked_through():
-    window = Window(Progress(offsets={"t": {0: 3}, "u": {0: 4}}, ids={"t": "", "u": ""}))
+    window = Window(DeliveryProgress(offsets={"t": {0: 3}, "u": {0: 4}}, ids={"t": "", "u": ""}))
     window.share({("t", 0): 7, ("u", 0): 9})
     window.end_look("t")
     assert window.progress().offsets == {"t": {0: 7}, "u": {0: 4}}

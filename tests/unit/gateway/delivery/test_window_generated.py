@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millrace.gateway.delivery.core.window import Progress, Window
+from millrace.gateway.delivery.core.window import DeliveryProgress, Window
 
 
 class Spool:
@@ -28,7 +28,7 @@ class Sender:
     def __init__(self, spool: Spool, chance: Random) -> None:
         self._spool = spool
         self._chance = chance
-        self.window = Window(Progress())
+        self.window = Window(DeliveryProgress())
         self.sent: list[int] = []
         self.done: list[int] = []
         # No broker takes these; they are done when they are written down, together.

@@ -23,7 +23,7 @@ from millrace.gateway.routes.core.routes import AmongField, Before, FromField, F
 from millrace.gateway.routes.io.fields import field_reader, fields_reader
 from millrace.gateway.routes.io.routing import Router
 from millrace.gateway.rules.core.rule_spec import RuleSpec, RulesState, RuleState
-from millrace.gateway.rules.io.rule_at_work import Rule
+from millrace.gateway.rules.io.rule_at_work import RuleAtWork
 from millrace.gateway.spool.core.message_identity import Identity
 from millrace.gateway.spool.core.records import MAX_KEY_BYTES, Draft, Record
 from millrace.kafka.core.header_names import EPOCH, PRODUCER, SEQUENCE
@@ -81,7 +81,7 @@ RULE = RuleSpec(name="r", sensor="$.s", value="$.v", time="$.t", above=1, topic=
 @with_examples
 @given(anything)
 def test_a_rule_judges_any_message_and_its_state_can_be_read_again(message: bytes) -> None:
-    rule = Rule(RULE, RuleState(), "lines")
+    rule = RuleAtWork(RULE, RuleState(), "lines")
     for value in (message, b'{"s":1,"v":2}', message):
         event = rule.on_record(Record(0, 0, 1, 7, Draft(b"t", None, value)))
         assert event is None or json.loads(event.value)["average"] is not None
@@ -91,7 +91,7 @@ def test_a_rule_judges_any_message_and_its_state_can_be_read_again(message: byte
 
 @pytest.mark.parametrize("value", [1.7e308, 1e290, -1e308, 2**1023])
 def test_sums_of_samples_stay_finite_so_that_a_gateway_can_start_again(value: float) -> None:
-    rule = Rule(RULE, RuleState(), "lines")
+    rule = RuleAtWork(RULE, RuleState(), "lines")
     for _ in range(20):
         rule.on_record(Record(0, 0, 1, 7, Draft(b"t", None, b'{"s":"a","v":%d}' % value)))
         rule.on_record(Record(0, 0, 1, 7, Draft(b"t", None, b'{"s":"a","v":9e289}')))
@@ -102,7 +102,7 @@ def test_sums_of_samples_stay_finite_so_that_a_gateway_can_start_again(value: fl
 
 @pytest.mark.parametrize("time", [b"1e300", b"-1", b"9" * 4_300, b"true", b'"now"', b"[]", b"-0.5"])
 def test_what_is_no_time_leaves_the_moment_at_which_a_message_came(time: bytes) -> None:
-    rule = Rule(RULE, RuleState(), "lines")
+    rule = RuleAtWork(RULE, RuleState(), "lines")
     message = b'{"s":"a","v":2,"t":' + time + b"}"
     event = rule.on_record(Record(0, 0, 1, 7, Draft(b"t", None, message)))
     assert event is not None
@@ -110,7 +110,7 @@ def test_what_is_no_time_leaves_the_moment_at_which_a_message_came(time: bytes) 
 
 
 def test_a_rule_follows_so_many_sensors_at_once_and_counts_what_is_beyond() -> None:
-    rule = Rule(RULE, RuleState(), "lines")
+    rule = RuleAtWork(RULE, RuleState(), "lines")
     for number in range(10_010):
         rule.on_record(Record(0, 0, 1, 7, Draft(b"t", None, b'{"s":%d,"v":2}' % number)))
     assert len(rule.state().exceeding) == 10_000

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 from millrace.gateway.mqtt.core.flights import Arrival, Flights, numbered
 from millrace.gateway.routes.core.risk import RISK
 from millrace.gateway.spec.core.gateway_file import GatewaySpec, Input
-from millrace.gateway.spool.core.ledger import Heading, Ledger, Unkept
+from millrace.gateway.spool.core.ledger import Heading, MessageLedger, Unkept
 from millrace.gateway.spool.core.records import Draft
 
 GOOD = {
@@ -106,7 +106,7 @@ def test_a_new_session_gives_the_same_ids_to_other_messages():
 
 @pytest.mark.parametrize(("waits", "kept"), [(True, False), (False, True)])
 def test_a_missing_number_holds_up_only_who_sends_it_again(waits, kept):
-    ledger = Ledger(Heading(epoch=1), waits_for_missing=waits)
+    ledger = MessageLedger(Heading(epoch=1), waits_for_missing=waits)
     ledger.enter([Draft(b"t", None, b"1", b"plc", 1)])
     ledger.settle()
     (entry,) = ledger.enter([Draft(b"t", None, b"3", b"plc", 3)])

@@ -11,10 +11,10 @@ import pytest
 from millrace.gateway.routes.io.fields import field_reader, fields_reader
 from millrace.gateway.rules.core.rule_spec import RuleSpec, RuleState
 from millrace.gateway.rules.io.event_log import EventLog
-from millrace.gateway.rules.io.rule_at_work import Rule
+from millrace.gateway.rules.io.rule_at_work import RuleAtWork
 from millrace.gateway.rules.io.rule_follower import RuleFollower
 from millrace.gateway.spec.core.input_specs import SpoolSpec
-from millrace.gateway.spool.core.bounds import Bounds
+from millrace.gateway.spool.core.bounds import SpoolBounds
 from millrace.gateway.spool.core.ledger import Entry
 from millrace.gateway.spool.core.records import Draft, Record
 from millrace.gateway.spool.io.spool_files import Spool
@@ -39,7 +39,7 @@ def record(message: bytes) -> Record:
 class Site:
     """An input's spool and a rule beside it; as often as it is started."""
 
-    def __init__(self, folder: Path, events: Bounds = ROOM) -> None:
+    def __init__(self, folder: Path, events: SpoolBounds = ROOM) -> None:
         self.folder = folder
         self.samples = Spool(folder / "samples", ROOM)
         self.events = Spool(folder / "events", events, waits_for_missing=False)
@@ -161,7 +161,7 @@ def test_without_room_for_events_samples_are_taken_and_events_wait(tmp_path):
     ids=lambda message: message[:30],
 )
 def test_what_is_no_sample_tells_nothing_and_stops_nothing(message):
-    rule = Rule(HOT, RuleState(), "lines")
+    rule = RuleAtWork(HOT, RuleState(), "lines")
     assert rule.on_record(record(message)) is None
     assert rule.on_record(record(sample(90))) is not None
 

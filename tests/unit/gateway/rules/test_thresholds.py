@@ -7,9 +7,9 @@ import math
 import pytest
 
 from millrace.gateway.rules.core.thresholds import (
-    Change,
     Detector,
     Threshold,
+    ThresholdChange,
     ThresholdEvent,
     Unit,
     convert,
@@ -18,7 +18,9 @@ from millrace.gateway.rules.core.thresholds import (
 LIMIT = Threshold(above=80, hysteresis=5)
 
 
-def events(values: list[float], detector: Detector | None = None) -> list[tuple[int, Change]]:
+def events(
+    values: list[float], detector: Detector | None = None
+) -> list[tuple[int, ThresholdChange]]:
     """By the number of the sample; a second lies between two."""
     return [(e.at_ms // 1000, e.change) for e in told(values, detector or Detector(LIMIT))]
 
@@ -28,7 +30,7 @@ def told(values: list[float], detector: Detector) -> list[ThresholdEvent]:
     return [event for event in found if event]
 
 
-BEGAN, ENDED = Change.BEGAN, Change.ENDED
+BEGAN, ENDED = ThresholdChange.BEGAN, ThresholdChange.ENDED
 
 
 @pytest.mark.parametrize(

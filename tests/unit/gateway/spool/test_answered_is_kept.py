@@ -13,14 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from millrace.gateway.spool.core.bounds import AtBound, Bounds
-from millrace.gateway.spool.core.ledger import Heading, Ledger, Unkept
+from millrace.gateway.spool.core.bounds import AtBound, SpoolBounds
+from millrace.gateway.spool.core.ledger import Heading, MessageLedger, Unkept
 from millrace.gateway.spool.core.records import Draft, Record
-from millrace.gateway.spool.io.committer import Batch, Committer, Outcome
+from millrace.gateway.spool.io.committer import Committer, Outcome, ReceivedBatch
 from millrace.gateway.spool.io.spool_files import Spool, bytes_of
 from millrace.gateway.spool.io.spool_reader import Reader
 
-SMALL = Bounds(segment_bytes=1 << 18, total_bytes=1 << 19)
+SMALL = SpoolBounds(segment_bytes=1 << 18, total_bytes=1 << 19)
 
 
 def numbered(origin: bytes, *numbers: int, size: int = 10) -> list[Draft]:
@@ -37,13 +37,13 @@ class Kept:
         self._committer = Committer("lines", self.spool, at_bound, self._tell, lambda _: None)
         self._committer.start()
 
-    def _tell(self, answers: list[tuple[Batch, Outcome]]) -> None:
+    def _tell(self, answers: list[tuple[ReceivedBatch, Outcome]]) -> None:
         for _, outcome in answers:
             self._answers.append(outcome)
             self._answered.release()
 
     def submit(self, drafts: list[Draft]) -> Outcome:
-        self._committer.submit(Batch(drafts, sum(map(bytes_of, drafts)), lambda *_: None))
+        self._committer.submit(ReceivedBatch(drafts, sum(map(bytes_of, drafts)), lambda *_: None))
         assert self._answered.acquire(timeout=10)
         return self._answers.popleft()
 
@@ -112,7 +112,7 @@ def test_hello_hears_of_nothing_that_is_not_on_disk_yet(tmp_path, monkeypatch):
     spool.close()
 
 
-def counts(ledger: Ledger, *numbers: int) -> list[int | Unkept]:
+def counts(ledger: MessageLedger, *numbers: int) -> list[int | Unkept]:
     """Which of them are kept, each in a group of its own."""
     found: list[int | Unkept] = []
     for number in numbers:
@@ -122,9 +122,9 @@ def counts(ledger: Ledger, *numbers: int) -> list[int | Unkept]:
     return found
 
 
-def of_publishers() -> Ledger:
+def of_publishers() -> MessageLedger:
     """Who numbers its messages does not hear what became of them."""
-    return Ledger(Heading(epoch=1), waits_for_missing=False)
+    return MessageLedger(Heading(epoch=1), waits_for_missing=False)
 
 
 def test_a_publishers_message_that_was_refused_is_kept_when_it_comes_again():
@@ -148,7 +148,7 @@ rooms = st.lists(st.booleans(), min_size=1, max_size=30)
 @pytest.mark.generated
 @given(parts=st.lists(st.integers(1, 5), min_size=1, max_size=6), rooms=rooms, waits=st.booleans())
 def test_answered_implies_kept_and_kept_once_in_any_sequence_of_refusals(parts, rooms, waits):
-    ledger = Ledger(Heading(epoch=1), waits_for_missing=waits)
+    ledger = MessageLedger(Heading(epoch=1), waits_for_missing=waits)
     records: list[Record] = []
     turns = iter(rooms)
     has_room = True
@@ -172,7 +172,7 @@ def test_answered_implies_kept_and_kept_once_in_any_sequence_of_refusals(parts, 
     assert len({one.draft for one in records}) == len(records)
     if waits:
         assert all(a.draft.origin_number < b.draft.origin_number for a, b in pairwise(records))
-    again = Ledger(Heading(epoch=1))
+    again = MessageLedger(Heading(epoch=1))
     for one in records:
         again.take_over(one)
     assert again.heading() == ledger.heading()

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from millrace.gateway.mqtt.core.repetitions import Repetitions
-from millrace.gateway.spool.core.bounds import Bounds
-from millrace.gateway.spool.core.contents import PLACES, Comparison, Contents
-from millrace.gateway.spool.core.ledger import Heading, Ledger, Unkept, are_safe
-from millrace.gateway.spool.core.origins import Origin
+from millrace.gateway.spool.core.bounds import SpoolBounds
+from millrace.gateway.spool.core.contents import PLACES, ContentComparison, Contents
+from millrace.gateway.spool.core.ledger import Heading, MessageLedger, Unkept, are_safe
+from millrace.gateway.spool.core.origins import OriginState
 from millrace.gateway.spool.core.records import Draft, Record
 from millrace.gateway.spool.io.spool_files import Spool
 from millrace.gateway.status.core.gateway_state import GatewayState, InputState
 
-BOUNDS = Bounds(segment_bytes=1 << 18, total_bytes=1 << 20)
+BOUNDS = SpoolBounds(segment_bytes=1 << 18, total_bytes=1 << 20)
 
 
 def said(text: str, *numbers: int, origin: bytes = b"plc") -> list[Draft]:
@@ -23,7 +23,7 @@ def said(text: str, *numbers: int, origin: bytes = b"plc") -> list[Draft]:
 
 
 def test_a_message_with_a_number_of_another_is_not_taken_for_a_repetition():
-    ledger = Ledger(Heading(epoch=1), waits_for_missing=False)
+    ledger = MessageLedger(Heading(epoch=1), waits_for_missing=False)
     assert all(isinstance(one, Record) for one in ledger.enter(said("mine", 1, 2, 3)))
     assert ledger.enter(said("mine", 2, 3)) == [Unkept.KNOWN] * 2
     found = ledger.enter(said("another's", 2, 4, 3))
@@ -35,7 +35,7 @@ def test_a_message_with_a_number_of_another_is_not_taken_for_a_repetition():
 
 
 def test_where_names_are_guarded_nothing_is_compared():
-    ledger = Ledger(Heading(epoch=1))
+    ledger = MessageLedger(Heading(epoch=1))
     ledger.enter(said("mine", 1))
     ledger.settle()
     assert ledger.enter(said("another's", 1)) == [Unkept.KNOWN]
@@ -58,14 +58,16 @@ def test_the_memory_of_contents_is_of_one_size_and_the_newest_take_the_place_of_
         contents.note(b"plc", number, None, b"%d" % number)
     assert contents.size_bytes == size
     newest = 2 * PLACES - 1
-    assert contents.compare(b"plc", newest, None, b"%d" % newest) is Comparison.SAME
+    assert contents.compare(b"plc", newest, None, b"%d" % newest) is ContentComparison.SAME
     found = [contents.compare(b"plc", n, None, b"%d" % n) for n in range(PLACES)]
-    assert Comparison.OTHER not in found
-    assert found.count(Comparison.FORGOTTEN) > PLACES // 2
+    assert ContentComparison.OTHER not in found
+    assert found.count(ContentComparison.FORGOTTEN) > PLACES // 2
 
 
 def test_a_number_that_nobody_remembers_is_told_apart():
-    ledger = Ledger(Heading(epoch=1, origins={"plc": Origin(last=100)}), waits_for_missing=False)
+    ledger = MessageLedger(
+        Heading(epoch=1, origins={"plc": OriginState(last=100)}), waits_for_missing=False
+    )
     assert ledger.enter(said("mine", 7)) == [Unkept.LONG_KNOWN]
 
 

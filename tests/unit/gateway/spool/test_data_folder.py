@@ -16,12 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from millrace.base.errors import MillraceError
-from millrace.gateway.delivery.core.window import Progress
+from millrace.gateway.delivery.core.window import DeliveryProgress
 from millrace.gateway.delivery.io.progress_file import ProgressFile
 from millrace.gateway.routes.core.risk import RISK
 from millrace.gateway.service.io.backlog import count_waiting
 from millrace.gateway.spec.core.gateway_file import GatewaySpec
-from millrace.gateway.spool.core.bounds import Bounds
+from millrace.gateway.spool.core.bounds import SpoolBounds
 from millrace.gateway.spool.core.records import Draft
 from millrace.gateway.spool.io import spool_files as spool_module
 from millrace.gateway.spool.io.data_folder import hold
@@ -30,7 +30,7 @@ from millrace.gateway.spool.io.recovery import look
 from millrace.gateway.spool.io.spool_files import Spool
 from millrace.gateway.spool.io.spool_reader import Reader
 
-BOUNDS = Bounds(segment_bytes=1 << 18, total_bytes=1 << 26)
+BOUNDS = SpoolBounds(segment_bytes=1 << 18, total_bytes=1 << 26)
 LINES = {
     "name": "lines",
     "kind": "tcp",
@@ -43,9 +43,9 @@ _WRITES_ELSEWHERE = """
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from millrace.gateway.spool.core.bounds import Bounds
+from millrace.gateway.spool.core.bounds import SpoolBounds
 from millrace.gateway.spool.io.spool_files import Spool
-Spool(Path(sys.argv[1]), Bounds(segment_bytes=1 << 18, total_bytes=1 << 26))
+Spool(Path(sys.argv[1]), SpoolBounds(segment_bytes=1 << 18, total_bytes=1 << 26))
 """
 
 
@@ -129,7 +129,7 @@ def test_what_waits_is_counted_and_nothing_is_changed(tmp_path):
     spool = Spool(folder / "spool", BOUNDS)
     spool.keep(drafts(1_000))
     progress = ProgressFile(folder / "progress")
-    progress.write(Progress(base=400))
+    progress.write(DeliveryProgress(base=400))
     (folder / "spool" / "draft.new").touch()
     with spool.path(spool.segment_of(1_000) or 0).open("r+b") as torn:
         torn.seek(spool.durable[1] + 5)

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from millrace.gateway.spool.core.bounds import Bounds
+from millrace.gateway.spool.core.bounds import SpoolBounds
 from millrace.gateway.spool.core.records import Draft, Record
 from millrace.gateway.spool.core.segments import heading_bytes
 from millrace.gateway.spool.io.recovery import look
 from millrace.gateway.spool.io.spool_files import Spool
 from millrace.gateway.spool.io.spool_reader import Reader
 
-BOUNDS = Bounds(segment_bytes=1 << 16, total_bytes=1 << 20)
+BOUNDS = SpoolBounds(segment_bytes=1 << 16, total_bytes=1 << 20)
 groups = st.lists(st.lists(st.sampled_from([0, 1, 60, 3_000]), min_size=1, max_size=5), max_size=12)
 
 

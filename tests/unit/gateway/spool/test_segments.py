@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from millrace.gateway.spool.core.ledger import Heading, Ledger, Unkept
-from millrace.gateway.spool.core.origins import Origin
+from millrace.gateway.spool.core.ledger import Heading, MessageLedger, Unkept
+from millrace.gateway.spool.core.origins import OriginState
 from millrace.gateway.spool.core.records import Draft, Record, decode_at, encode
 from millrace.gateway.spool.core.segments import (
     Hole,
@@ -20,7 +20,7 @@ HEADING = encode_heading(Heading(epoch=7))
 BEGIN = len(HEADING)
 
 
-def group(ledger: Ledger, *values: bytes) -> list[bytes]:
+def group(ledger: MessageLedger, *values: bytes) -> list[bytes]:
     drafts = [Draft(b"topic", b"key", value) for value in values]
     entries = ledger.enter(drafts)
     return [encode(entry) for entry in entries if isinstance(entry, Record)]
@@ -54,7 +54,7 @@ def test_no_bit_of_a_record_can_change_unnoticed(at):
 
 
 def test_a_heading_is_read_as_it_was_written():
-    plc = Origin(last=8, serial=5, floor=1, gaps=((3, 4),))
+    plc = OriginState(last=8, serial=5, floor=1, gaps=((3, 4),))
     heading = Heading(epoch=3, next_index=9, next_numbers={"t": 4}, origins={"plc": plc})
     data = encode_heading(heading)
     assert decode_heading(data + b"records") == heading
@@ -63,7 +63,7 @@ def test_a_heading_is_read_as_it_was_written():
 
 
 def test_the_tail_of_a_whole_segment_is_its_last_record():
-    ledger = Ledger(Heading(epoch=7))
+    ledger = MessageLedger(Heading(epoch=7))
     data = segment(group(ledger, b"a", b"b"), group(ledger, b"c"))
     tail = find_tail(data, BEGIN, 0)
     assert not tail.is_torn
@@ -83,7 +83,7 @@ def test_the_tail_of_a_whole_segment_is_its_last_record():
     ],
 )
 def test_a_write_that_was_cut_short_is_forgotten_from_its_first_hole_on(cut, left):
-    ledger = Ledger(Heading(epoch=7))
+    ledger = MessageLedger(Heading(epoch=7))
     records = [*group(ledger, b"a", b"b"), *group(ledger, b"c", b"d", b"e")]
     for number in cut:
         records[number] = bytes(len(records[number]))
@@ -95,7 +95,7 @@ def test_a_write_that_was_cut_short_is_forgotten_from_its_first_hole_on(cut, lef
 
 @pytest.mark.parametrize("damaged", [0, 1, 2])
 def test_what_was_safe_and_is_damaged_takes_nothing_behind_it_along(damaged):
-    ledger = Ledger(Heading(epoch=7))
+    ledger = MessageLedger(Heading(epoch=7))
     records = [record for value in (b"a", b"b", b"c", b"d") for record in group(ledger, value)]
     records[damaged] = b"?" * len(records[damaged])
     data = segment(records)
@@ -106,7 +106,7 @@ def test_what_was_safe_and_is_damaged_takes_nothing_behind_it_along(damaged):
 
 
 def test_numbers_go_on_for_each_topic():
-    ledger = Ledger(Heading(epoch=7, next_index=10, next_numbers={"a": 5}))
+    ledger = MessageLedger(Heading(epoch=7, next_index=10, next_numbers={"a": 5}))
     entries = ledger.enter([Draft(topic, None, b"") for topic in (b"a", b"b", b"a")])
     numbers = [(entry.serial, entry.number) for entry in entries if isinstance(entry, Record)]
     assert numbers == [(10, 5), (11, 1), (12, 6)]
@@ -117,7 +117,7 @@ def from_plc(*numbers: int) -> list[Draft]:
 
 
 def test_what_an_origin_has_sent_before_is_known():
-    ledger = Ledger(Heading(epoch=7))
+    ledger = MessageLedger(Heading(epoch=7))
     ledger.enter(from_plc(1, 2, 3))
     ledger.settle()
     entries = ledger.enter(from_plc(2, 3, 4))
@@ -128,7 +128,7 @@ def test_what_an_origin_has_sent_before_is_known():
 
 
 def test_nothing_is_kept_behind_a_gap_of_an_origin():
-    ledger = Ledger(Heading(epoch=7))
+    ledger = MessageLedger(Heading(epoch=7))
     ledger.enter(from_plc(1))
     ledger.settle()
     assert ledger.enter(from_plc(3, 4)) == [Unkept.TOO_EARLY] * 2
@@ -138,13 +138,13 @@ def test_nothing_is_kept_behind_a_gap_of_an_origin():
 @pytest.mark.parametrize("waits", [True, False])
 def test_an_unknown_origin_begins_with_1_where_it_asks_and_else_where_it_likes(waits):
     """Who asks has heard that nothing is known of it; who does not may have begun long ago."""
-    ledger = Ledger(Heading(epoch=7), waits_for_missing=waits)
+    ledger = MessageLedger(Heading(epoch=7), waits_for_missing=waits)
     assert isinstance(ledger.enter(from_plc(900))[0], Record) != waits
     assert isinstance(ledger.enter(from_plc(1))[0], Record)
 
 
 def test_no_clock_makes_an_origin_forgotten():
-    ledger = Ledger(Heading(epoch=7))
+    ledger = MessageLedger(Heading(epoch=7))
     ledger.enter(from_plc(1))
     ledger.time_ms += 365 * 86_400_000
     ledger.enter([Draft(b"t", None, b"", b"other", 1)])
@@ -153,7 +153,7 @@ def test_no_clock_makes_an_origin_forgotten():
 
 
 def test_beyond_a_bound_who_was_silent_for_longest_is_forgotten():
-    ledger = Ledger(Heading(epoch=7))
+    ledger = MessageLedger(Heading(epoch=7))
     names = [b"key/%d" % number for number in range(50_001)]
     ledger.enter([Draft(b"t", None, b"", name, 1) for name in names])
     ledger.enter([Draft(b"t", None, b"", names[0], 2)])
@@ -162,7 +162,7 @@ def test_beyond_a_bound_who_was_silent_for_longest_is_forgotten():
 
 
 def test_a_ledger_made_from_its_records_is_the_same():
-    ledger, again = Ledger(Heading(epoch=7)), Ledger(Heading(epoch=7))
+    ledger, again = MessageLedger(Heading(epoch=7)), MessageLedger(Heading(epoch=7))
     drafts = [*from_plc(1, 2, 3), Draft(b"u", b"k", b"v")]
     for entry in ledger.enter(drafts):
         assert isinstance(entry, Record)

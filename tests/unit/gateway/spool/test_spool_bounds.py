@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from millrace.gateway.delivery.io.courier import courier_of
-from millrace.gateway.spool.core.bounds import Bounds
-from millrace.gateway.spool.core.ledger import Heading, Ledger
+from millrace.gateway.spool.core.bounds import SpoolBounds
+from millrace.gateway.spool.core.ledger import Heading, MessageLedger
 from millrace.gateway.spool.core.records import Draft
 from millrace.gateway.spool.core.segments import encode_heading_of
 from millrace.gateway.spool.io import witness
@@ -60,7 +60,7 @@ def takes(spool: Spool, drafts: list[Draft]) -> bool:
 
 
 def test_a_spool_takes_what_it_may_and_no_more_with_50_000_origins_too(tmp_path):
-    bounds = Bounds(segment_bytes=256 << 10, total_bytes=8 << 20)
+    bounds = SpoolBounds(segment_bytes=256 << 10, total_bytes=8 << 20)
     spool, count = Spool(tmp_path, bounds), 0
     while takes(spool, requests(count, 200)):
         count += 200
@@ -72,7 +72,7 @@ def test_a_spool_takes_what_it_may_and_no_more_with_50_000_origins_too(tmp_path)
 
 
 def test_a_heading_is_bounded_and_keeps_who_sent_latest():
-    ledger = Ledger(Heading(epoch=1))
+    ledger = MessageLedger(Heading(epoch=1))
     ledger.enter(requests(0, 50_003))
     ledger.settle()
     assert (len(ledger.heading().origins), ledger.forgotten) == (50_000, 3)
@@ -90,7 +90,7 @@ def largest() -> Draft:
 
 @pytest.mark.parametrize("origins", [0, 200])
 def test_the_smallest_spool_goes_on_when_what_it_holds_is_delivered(tmp_path, origins):
-    bounds = Bounds(segment_bytes=SEGMENT, total_bytes=2 * SEGMENT)
+    bounds = SpoolBounds(segment_bytes=SEGMENT, total_bytes=2 * SEGMENT)
     spool = Spool(tmp_path, bounds)
     for number in range(origins):
         spool.keep(requests(number, 1))
@@ -106,7 +106,7 @@ def test_the_smallest_spool_goes_on_when_what_it_holds_is_delivered(tmp_path, or
 
 # Clocks.
 
-AGE = Bounds(segment_bytes=SEGMENT, total_bytes=1 << 22, age_s=3_600)
+AGE = SpoolBounds(segment_bytes=SEGMENT, total_bytes=1 << 22, age_s=3_600)
 
 
 class Site:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from millrace.gateway.delivery.core.window import Progress
-from millrace.gateway.spool.core.ledger import Entry, Heading, Ledger
+from millrace.gateway.delivery.core.window import DeliveryProgress
+from millrace.gateway.spool.core.ledger import Entry, Heading, MessageLedger
 from millrace.gateway.spool.core.records import Draft, Record
 from millrace.gateway.spool.io.clock import Clock
 from millrace.gateway.spool.io.life import Life
@@ -31,7 +31,7 @@ class Folder:
     heading: Heading = _NEW
     records: dict[int, Record] = field(default_factory=dict)
     first_index: int = 0
-    progress: Progress = field(default_factory=Progress)
+    progress: DeliveryProgress = field(default_factory=DeliveryProgress)
     turn: int = 0
     letters: set[tuple[int, int]] = field(default_factory=set)
     renamed: Epochs = field(default_factory=dict)
@@ -91,7 +91,7 @@ class Spool:
 
     def __init__(self, name: str, folder: Folder, machine: Machine, chance: Chance) -> None:
         self.folder = folder
-        self._ledger = Ledger(folder.heading)
+        self._ledger = MessageLedger(folder.heading)
         for record in folder.records.values():
             if record.serial >= folder.heading.next_index:
                 self._ledger.take_over(record)
@@ -206,10 +206,10 @@ class Store:
     def turn(self) -> int:
         return self._folder.turn
 
-    def read(self) -> Progress:
+    def read(self) -> DeliveryProgress:
         return self._folder.progress
 
-    def write(self, progress: Progress) -> None:
+    def write(self, progress: DeliveryProgress) -> None:
         self._folder.progress = progress
         self._folder.turn += 1
 

@@ -47,7 +47,7 @@ class Command(Frozen):
         return self.model_copy(update={"issued_at": now, "expires_at": now + life})
 
 
-class Verdict(StrEnum):
+class CommandResult(StrEnum):
     DONE = "done"
     FAILED = "failed"
     EXPIRED = "expired"
@@ -55,11 +55,11 @@ class Verdict(StrEnum):
     UNKNOWN_DEVICE = "unknown device"
 
 
-class Outcome(Frozen):
+class CommandOutcome(Frozen):
     id: CommandId
     device: DeviceName
     at: AwareDatetime
-    outcome: Verdict
+    outcome: CommandResult
     text: str = ""
 
 
@@ -67,7 +67,7 @@ class Answer(NamedTuple):
     """What a device says of a command."""
 
     id: str
-    verdict: Verdict
+    verdict: CommandResult
     text: str
 
 
@@ -102,7 +102,7 @@ def read_response(correlation: bytes, payload: bytes) -> Answer | None:
 
 def _answer(command_id: bytes, verdict: bytes, text: bytes | None) -> Answer:
     said = (text or b"").decode(errors="replace")
-    return Answer(command_id.decode(errors="replace"), Verdict(verdict.decode()), said)
+    return Answer(command_id.decode(errors="replace"), CommandResult(verdict.decode()), said)
 
 
 def deadline(command: Command, broker_time: datetime) -> datetime:

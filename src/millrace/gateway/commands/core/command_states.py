@@ -13,7 +13,13 @@ from datetime import datetime, timedelta
 from pydantic import AwareDatetime, Field
 
 from millrace.base.model import Frozen
-from millrace.gateway.commands.core.command import Answer, Command, Outcome, Verdict, deadline
+from millrace.gateway.commands.core.command import (
+    Answer,
+    Command,
+    CommandOutcome,
+    CommandResult,
+    deadline,
+)
 
 MOST_LIFE = timedelta(days=7)
 
@@ -30,7 +36,7 @@ class Open(Frozen):
 class Decided(Frozen):
     """An outcome that is not known to be in the spool."""
 
-    outcome: Outcome
+    outcome: CommandOutcome
     # How long the command has to be known.
     until: AwareDatetime
 
@@ -74,11 +80,13 @@ class Desk:
         return len(self._decided)
 
     @property
-    def decided(self) -> list[Outcome]:
+    def decided(self) -> list[CommandOutcome]:
         """Those that are not known to be in the spool."""
         return [one.outcome for one in self._decided.values()]
 
-    def on_command(self, command: Command, broker_time: datetime, now: datetime) -> Outcome | None:
+    def on_command(
+        self, command: Command, broker_time: datetime, now: datetime
+    ) -> CommandOutcome | None:
         """An outcome where it cannot have another."""
         if any(command.id in known for known in (self._open, self._closed, self._decided)):
             return None
@@ -91,15 +99,15 @@ class Desk:
 
     def _objection(
         self, command: Command, until: datetime, now: datetime
-    ) -> tuple[Verdict, str] | None:
+    ) -> tuple[CommandResult, str] | None:
         if until <= now:
-            return Verdict.EXPIRED, "it had expired when it came"
+            return CommandResult.EXPIRED, "it had expired when it came"
         if command.expires_at - command.issued_at > MOST_LIFE:
-            return Verdict.REFUSED, f"it may not live for longer than {MOST_LIFE.days} days"
+            return CommandResult.REFUSED, f"it may not live for longer than {MOST_LIFE.days} days"
         if self._rules.devices is not None and command.device not in self._rules.devices:
-            return Verdict.UNKNOWN_DEVICE, "the gateway's file does not name it"
+            return CommandResult.UNKNOWN_DEVICE, "the gateway's file does not name it"
         if len(self._open) >= self._rules.most_open:
-            return Verdict.REFUSED, f"{self._rules.most_open} commands wait already"
+            return CommandResult.REFUSED, f"{self._rules.most_open} commands wait already"
         return None
 
     def start_sending(self, reaches: Callable[[str], bool], now: datetime) -> list[Open]:
@@ -122,17 +130,17 @@ class Desk:
             one = self._open[command_id]
             self._open[command_id] = one.model_copy(update={"sent_at": None})
 
-    def on_answer(self, answer: Answer, device: str, now: datetime) -> Outcome | None:
+    def on_answer(self, answer: Answer, device: str, now: datetime) -> CommandOutcome | None:
         """None: it was answered before, had expired, or is none of this device's."""
         one = self._open.get(answer.id)
         if one is None or one.command.device != device or answer.id in self._decided:
             return None
         return self._decide(one.command, now, answer.verdict, answer.text)
 
-    def on_timer(self, now: datetime) -> list[Outcome]:
+    def on_timer(self, now: datetime) -> list[CommandOutcome]:
         self._closed = {one: until for one, until in self._closed.items() if until > now}
         return [
-            self._decide(one.command, now, Verdict.EXPIRED, _why_expired(one))
+            self._decide(one.command, now, CommandResult.EXPIRED, _why_expired(one))
             for one in list(self._open.values())
             if one.deadline <= now and one.command.id not in self._decided
         ]
@@ -149,8 +157,12 @@ class Desk:
         elif one:
             self._closed[command_id] = one.command.expires_at
 
-    def _decide(self, command: Command, now: datetime, verdict: Verdict, text: str) -> Outcome:
-        outcome = Outcome(id=command.id, device=command.device, at=now, outcome=verdict, text=text)
+    def _decide(
+        self, command: Command, now: datetime, verdict: CommandResult, text: str
+    ) -> CommandOutcome:
+        outcome = CommandOutcome(
+            id=command.id, device=command.device, at=now, outcome=verdict, text=text
+        )
         until = min(command.expires_at, now + MOST_LIFE)
         self._decided[command.id] = Decided(outcome=outcome, until=until)
         return outcome

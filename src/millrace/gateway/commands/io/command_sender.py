@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 from pydantic import ValidationError
 
-from millrace.gateway.commands.core.command import Command, Outcome
+from millrace.gateway.commands.core.command import Command, CommandOutcome
 from millrace.kafka.core.platform_topics import COMMANDS, OUTCOMES
 from millrace.kafka.io.client_errors import Watch, watched
 from millrace.kafka.io.sender import Sender
@@ -56,7 +56,7 @@ class OutcomeReader:
             self._consumer.poll(0)  # until now nobody let the watch hear the reason
             raise self._watch.explain(error.args[0], OUTCOMES) from error
 
-    def wait_for(self, command_id: str, until: datetime) -> Outcome | None:
+    def wait_for(self, command_id: str, until: datetime) -> CommandOutcome | None:
         while datetime.now(UTC) < until:
             message = self._consumer.poll(_POLL_S)
             if message is None:
@@ -77,8 +77,8 @@ class OutcomeReader:
         return TopicPartition(OUTCOMES, number, end)
 
 
-def _read(value: bytes | None) -> Outcome | None:
+def _read(value: bytes | None) -> CommandOutcome | None:
     try:
-        return Outcome.model_validate_json(value or b"")
+        return CommandOutcome.model_validate_json(value or b"")
     except ValidationError:
         return None

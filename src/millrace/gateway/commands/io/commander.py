@@ -13,13 +13,13 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Protocol
 
-from millrace.gateway.commands.core.command import Answer, Command, Outcome, read_command
+from millrace.gateway.commands.core.command import Answer, Command, CommandOutcome, read_command
 from millrace.gateway.commands.core.command_states import Desk, Open, Rules
 from millrace.gateway.commands.io.command_feed import Arrived
 from millrace.gateway.commands.io.memory_file import MemoryFile
 from millrace.gateway.commands.io.present_devices import Devices
 from millrace.gateway.spool.core.records import Draft
-from millrace.gateway.spool.io.committer import Batch, Committer
+from millrace.gateway.spool.io.committer import Committer, ReceivedBatch
 from millrace.gateway.spool.io.spool_files import bytes_of
 from millrace.kafka.core.platform_topics import OUTCOMES
 
@@ -150,14 +150,14 @@ class Commander:
                 return
         self._desk.take_back(command.id)
 
-    def _record(self, outcome: Outcome) -> None:
+    def _record(self, outcome: CommandOutcome) -> None:
         value = outcome.model_dump_json().encode()
         draft = Draft(OUTCOMES.encode(), outcome.device.encode(), value, _origin(outcome.id), 1)
         self._committer.submit(
-            Batch([draft], bytes_of(draft), lambda *_: self._on_recorded(outcome))
+            ReceivedBatch([draft], bytes_of(draft), lambda *_: self._on_recorded(outcome))
         )
 
-    def _on_recorded(self, outcome: Outcome) -> None:
+    def _on_recorded(self, outcome: CommandOutcome) -> None:
         log.info("command %s of %s: %s", outcome.id, outcome.device, outcome.outcome)
         self._desk.on_recorded(outcome.id)
         for noted in self._noted.pop(outcome.id, ()):

@@ -16,7 +16,7 @@ from enum import Enum
 GLANCE = 1_000
 
 
-class History(Enum):
+class TopicHistory(Enum):
     """What became of a topic since its offsets were kept."""
 
     SAME = "it is as it was"
@@ -47,7 +47,7 @@ class Known:
 
 @dataclass(frozen=True)
 class LookBack:
-    history: History
+    history: TopicHistory
     # Behind these offsets, by partition, lies all that was sent of what is not done.
     safe: Mapping[int, int]
     # What is to be read, by partition: from these offsets to those.
@@ -65,7 +65,7 @@ def plan_look_back(
         if another_may_have:
             return LookBack(history, sight.begins, sight.begins, sight.ends)
         return LookBack(history, sight.ends, {}, {})
-    kept = known.offsets if history is History.SAME else {}
+    kept = known.offsets if history is TopicHistory.SAME else {}
     begins = {number: max(kept.get(number, 0), first) for number, first in sight.begins.items()}
     if may_have_sent:
         return LookBack(history, begins, begins, sight.ends)
@@ -73,10 +73,10 @@ def plan_look_back(
     return LookBack(history, begins, begins, ends)
 
 
-def _history(known: Known | None, sight: TopicSight) -> History:
+def _history(known: Known | None, sight: TopicSight) -> TopicHistory:
     if known is None:
-        return History.SAME
+        return TopicHistory.SAME
     if known.id and sight.id and known.id != sight.id:
-        return History.ANEW
+        return TopicHistory.ANEW
     is_shorter = any(at > sight.ends.get(number, 0) for number, at in known.offsets.items())
-    return History.BACK if is_shorter else History.SAME
+    return TopicHistory.BACK if is_shorter else TopicHistory.SAME

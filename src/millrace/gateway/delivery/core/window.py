@@ -13,7 +13,7 @@ from millrace.gateway.delivery.core.look_back import Known
 Part = tuple[str, int]
 
 
-class Progress(Frozen):
+class DeliveryProgress(Frozen):
     """All before `base` are done. None from `reach` on was ever handed over. What an earlier
     delivery sent of those between, and was not told of, is at the broker from these offsets on, by
     topic and partition.
@@ -30,13 +30,13 @@ class Progress(Frozen):
     # The epoch in which messages were named anew last: offsets are safe for those names alone.
     renamed_in: int = 0
 
-    def within(self, end: int) -> Progress:
+    def within(self, end: int) -> DeliveryProgress:
         """Of a spool that ends there. One that is put back may end before what was done: what comes
         then was not."""
         ends = {name: min(getattr(self, name), end) for name in ("base", "reach", "copied")}
         return self.model_copy(update=ends)
 
-    def as_of_a_copy(self, end: int, renamed_in: int) -> Progress:
+    def as_of_a_copy(self, end: int, renamed_in: int) -> DeliveryProgress:
         """Of a spool that ends there, and whose messages were named anew last in that epoch. Where
         this is newer, they were copied while they were in use, and offsets say nothing of the names
         that the messages have here."""
@@ -53,7 +53,7 @@ class Window:
     with stretches of messages that need nothing, two numbers each, whatever their length.
     """
 
-    def __init__(self, progress: Progress) -> None:
+    def __init__(self, progress: DeliveryProgress) -> None:
         self.base = self.next = progress.base
         # Done one by one, between `base` and `next`.
         self._done: set[int] = set()
@@ -200,7 +200,7 @@ class Window:
         self.next = self.base
         self._unread.update(self._ids)
 
-    def progress(self, allowed: int = 0, held: Set[str] = frozenset()) -> Progress:
+    def progress(self, allowed: int = 0, held: Set[str] = frozenset()) -> DeliveryProgress:
         """Offsets of a moment at which nothing of what is not done now had been handed over:
         whatever of it the broker has, it has behind them.
 
@@ -218,7 +218,7 @@ class Window:
             offsets.setdefault(topic, {})[partition] = offset
         reach = max(self._reach, allowed)
         copied = self._copied if self.another_may_have_sent else 0
-        return Progress(
+        return DeliveryProgress(
             base=self.base, reach=reach, copied=copied, offsets=offsets, ids=dict(self._ids)
         )
 

@@ -9,9 +9,14 @@ from itertools import chain
 from pathlib import Path
 
 from millrace.gateway.delivery.core.found_at_broker import FoundAtBroker
-from millrace.gateway.delivery.core.look_back import History, LookBack, TopicSight, plan_look_back
+from millrace.gateway.delivery.core.look_back import (
+    LookBack,
+    TopicHistory,
+    TopicSight,
+    plan_look_back,
+)
 from millrace.gateway.delivery.core.window import Window
-from millrace.gateway.delivery.io.courier_parts import Letters, Pages, Source, Store
+from millrace.gateway.delivery.io.courier_parts import Letters, MessageSource, Pages, ProgressStore
 from millrace.gateway.delivery.io.dead_letters import MOST_BYTES, DeadLetters
 from millrace.gateway.delivery.io.progress_file import ProgressFile
 from millrace.gateway.spool.core.message_identity import Found, Headers, Identity
@@ -43,9 +48,9 @@ class Courier:
         self,
         site: str,
         name: str,
-        spool: Source,
+        spool: MessageSource,
         reader: Pages,
-        store: Store,
+        store: ProgressStore,
         letters: Letters,
     ) -> None:
         self.name = name
@@ -264,7 +269,7 @@ class Courier:
             another_may_have=window.another_may_have_sent,
         )
         self.window.begin(topic, sight.id, plan.safe)
-        if plan.history is not History.SAME:
+        if plan.history is not TopicHistory.SAME:
             # What was met in the former topic is nowhere else.
             self._rename_from_the_first_of_another()
         self._found.begin_look(topic.encode())

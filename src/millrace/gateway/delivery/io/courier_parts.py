@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from millrace.gateway.delivery.core.window import Progress
+from millrace.gateway.delivery.core.window import DeliveryProgress
 from millrace.gateway.spool.core.records import Record
 
 
-class Source(Protocol):
+class MessageSource(Protocol):
     """Messages that are safe, and may go when they are done."""
 
     oldest_s: int | None
@@ -45,7 +45,7 @@ class Pages(Protocol):
     def close(self) -> None: ...
 
 
-class Store(Protocol):
+class ProgressStore(Protocol):
     """Where it is kept how far a source is delivered."""
 
     @property
@@ -53,8 +53,8 @@ class Store(Protocol):
         """How often that was written."""
         ...
 
-    def read(self) -> Progress: ...
-    def write(self, progress: Progress) -> None: ...
+    def read(self) -> DeliveryProgress: ...
+    def write(self, progress: DeliveryProgress) -> None: ...
     def close(self) -> None: ...
 
 

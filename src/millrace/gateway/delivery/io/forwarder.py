@@ -14,7 +14,7 @@ from typing import Protocol
 
 from confluent_kafka import KafkaError, KafkaException, Message
 
-from millrace.gateway.delivery.core.look_back import History, TopicSight
+from millrace.gateway.delivery.core.look_back import TopicHistory, TopicSight
 from millrace.gateway.delivery.core.window import Part, Window
 from millrace.gateway.delivery.io.courier import Courier
 from millrace.gateway.spool.core.message_identity import Found, Headers
@@ -61,7 +61,7 @@ class Look(Protocol):
     ) -> Iterable[Found]: ...
 
 
-class Link(Protocol):
+class OpenLink(Protocol):
     """A producer until it breaks."""
 
     def look(self) -> AbstractContextManager[Look]: ...
@@ -102,7 +102,7 @@ class Forwarder:
         # Topics whose offsets went back under our hands.
         self._gone_back: set[str] = set()
         # What became of topics, by their ids, so that it is told once.
-        self._told: set[tuple[str, str, History]] = set()
+        self._told: set[tuple[str, str, TopicHistory]] = set()
         self.is_broken = False
         self.delivered = 0
         # How many messages were read in search of what is delivered already.
@@ -118,7 +118,7 @@ class Forwarder:
 
     # At the beginning of a link, and at its end.
 
-    def begin(self, link: Link) -> None:
+    def begin(self, link: OpenLink) -> None:
         self._seen.clear()
         self.is_broken = False
         with link.look() as look:
@@ -142,8 +142,8 @@ class Forwarder:
             return
         self._ends.update({(topic, number): end for number, end in sight.ends.items()})
         plan = courier.begin(topic, sight)
-        is_back = topic in self._gone_back and plan.history is History.SAME
-        self._tell(topic, sight, History.BACK if is_back else plan.history)
+        is_back = topic in self._gone_back and plan.history is TopicHistory.SAME
+        self._tell(topic, sight, TopicHistory.BACK if is_back else plan.history)
         count = sum(max(0, end - plan.begins[part]) for part, end in plan.ends.items())
         if count:
             self.busy_with = f"looking through {count:,} messages of topic {topic!r}"
@@ -160,10 +160,10 @@ class Forwarder:
                 raise LinkBrokenError("gateway", "it ends while it looks through a topic")
             yield one
 
-    def _tell(self, topic: str, sight: TopicSight, history: History) -> None:
-        if history is History.SAME or (topic, sight.id, history) in self._told:
+    def _tell(self, topic: str, sight: TopicSight, history: TopicHistory) -> None:
+        if history is TopicHistory.SAME or (topic, sight.id, history) in self._told:
             return
-        if history is History.ANEW:
+        if history is TopicHistory.ANEW:
             # One topic is seen by several inputs; a broker may go back more than once.
             self._told.add((topic, sight.id, history))
             self.made_anew += 1
@@ -183,12 +183,12 @@ class Forwarder:
 
     # While it holds.
 
-    def feed(self, link: Link) -> bool:
+    def feed(self, link: OpenLink) -> bool:
         """Whether anything went out."""
         has_moved = [self._feed(link, courier) for courier in self.couriers]
         return any(has_moved)
 
-    def _feed(self, link: Link, courier: Courier) -> bool:
+    def _feed(self, link: OpenLink, courier: Courier) -> bool:
         if courier.held_up:
             return False
         for fed in range(_BURST):
@@ -202,7 +202,7 @@ class Forwarder:
         courier.settle()
         return True
 
-    def _bring(self, link: Link, courier: Courier, record: Record) -> bool:
+    def _bring(self, link: OpenLink, courier: Courier, record: Record) -> bool:
         """False: it has to wait."""
         topic = record.draft.topic
         if record.serial in courier.condemned:
@@ -225,7 +225,7 @@ class Forwarder:
             return False
         return courier.bury(record, self.refusals[topic])
 
-    def _send(self, link: Link, courier: Courier, record: Record) -> bool:
+    def _send(self, link: OpenLink, courier: Courier, record: Record) -> bool:
         topic, key, value, _, _ = record.draft
         name = topic.decode()
         answer = partial(self._on_delivery, link, courier, record.serial, name)
@@ -241,7 +241,7 @@ class Forwarder:
             self._wait_for_answer(link, courier, record)
         return not self.is_broken
 
-    def _wait_for_answer(self, link: Link, courier: Courier, record: Record) -> None:
+    def _wait_for_answer(self, link: OpenLink, courier: Courier, record: Record) -> None:
         while not courier.window.is_done(record.serial) and not self.is_broken:
             link.poll(_ANSWER_S)
             if self._is_over():
@@ -255,7 +255,7 @@ class Forwarder:
 
     def _on_delivery(
         self,
-        link: Link,
+        link: OpenLink,
         courier: Courier,
         index: int,
         topic: str,

@@ -9,7 +9,7 @@ from contextlib import suppress
 from confluent_kafka import KafkaError, KafkaException, Producer
 
 from millrace.gateway.delivery.io.forwarder import LinkBrokenError, OnDelivery
-from millrace.gateway.delivery.io.topic_poll import Look
+from millrace.gateway.delivery.io.topic_poll import TopicPoll
 from millrace.gateway.spool.core.message_identity import Headers
 from millrace.kafka.io.client_errors import SiteError, Watch, watched
 from millrace.sites.core.spec import ClientSettings, SiteSpec
@@ -87,8 +87,8 @@ class Link:
             self._producer.purge()
             self._producer.flush(_CLOSE_STEP_S)
 
-    def look(self) -> Look:
-        return Look(self._settings, self._watch)
+    def look(self) -> TopicPoll:
+        return TopicPoll(self._settings, self._watch)
 
     def _take_login(self) -> None:
         login = self._login()

@@ -7,7 +7,7 @@ import struct
 import zlib
 from pathlib import Path
 
-from millrace.gateway.delivery.core.window import Progress
+from millrace.gateway.delivery.core.window import DeliveryProgress
 from millrace.gateway.spool.io.disk import write_whole
 from millrace.storage.io.files import sync_folder
 
@@ -28,10 +28,10 @@ class ProgressFile:
         # How often it was written.
         self.turn, self._last = _newest(self._handle)
 
-    def read(self) -> Progress:
+    def read(self) -> DeliveryProgress:
         return self._last
 
-    def write(self, progress: Progress) -> None:
+    def write(self, progress: DeliveryProgress) -> None:
         if progress == self._last:
             return
         body = progress.model_dump_json().encode()
@@ -47,25 +47,25 @@ class ProgressFile:
         os.close(self._handle)
 
 
-def read_progress(file: Path) -> Progress:
+def read_progress(file: Path) -> DeliveryProgress:
     """Also beside the gateway that writes it; where there is none, nothing is delivered."""
     try:
         handle = os.open(file, os.O_RDONLY)
     except FileNotFoundError:
-        return Progress()
+        return DeliveryProgress()
     try:
         return _newest(handle)[1]
     finally:
         os.close(handle)
 
 
-def _newest(handle: int) -> tuple[int, Progress]:
+def _newest(handle: int) -> tuple[int, DeliveryProgress]:
     slots = [_read_slot(handle, number) for number in range(2)]
     whole = [slot for slot in slots if slot]
-    return max(whole, key=lambda slot: slot[0], default=(0, Progress()))
+    return max(whole, key=lambda slot: slot[0], default=(0, DeliveryProgress()))
 
 
-def _read_slot(handle: int, number: int) -> tuple[int, Progress] | None:
+def _read_slot(handle: int, number: int) -> tuple[int, DeliveryProgress] | None:
     data = os.pread(handle, _SLOT_BYTES, number * _SLOT_BYTES)
     if len(data) < _HEAD.size:
         return None
@@ -73,4 +73,4 @@ def _read_slot(handle: int, number: int) -> tuple[int, Progress] | None:
     body = data[_HEAD.size : _HEAD.size + length]
     if turn == 0 or zlib.crc32(body) != crc:
         return None
-    return turn, Progress.model_validate_json(body)
+    return turn, DeliveryProgress.model_validate_json(body)

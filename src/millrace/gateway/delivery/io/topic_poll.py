@@ -38,7 +38,7 @@ _BOUNDS = (OffsetSpec.earliest(), OffsetSpec.latest())  # type: ignore[no-untype
 _TAKEN_OVER = ("bootstrap", "security", "sasl", "ssl", "socket", "client")
 
 
-class Look:
+class TopicPoll:
     """Clients that leave no trace, for as long as it takes."""
 
     def __init__(self, settings: ClientSettings, watch: Watch) -> None:
@@ -48,7 +48,7 @@ class Look:
         self._consumer = Consumer({**self._settings, **_OWN})
         self._admin = AdminClient(self._settings)
 
-    def __enter__(self) -> Look:
+    def __enter__(self) -> TopicPoll:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -23,7 +23,7 @@ from millrace.gateway.spec.core.input_specs import HttpInput
 from millrace.gateway.spec.io.gateway_settings import ServerTls
 from millrace.gateway.spool.core.ledger import Entry, are_safe
 from millrace.gateway.spool.core.records import Record
-from millrace.gateway.spool.io.committer import Batch, Outcome
+from millrace.gateway.spool.io.committer import Outcome, ReceivedBatch
 
 _KEY = re.compile(r"[\x21-\x7e]{1,200}")
 _BODY_S = 30.0
@@ -133,7 +133,7 @@ class HttpServer:
         done: asyncio.Future[list[Entry] | None] = asyncio.get_running_loop().create_future()
         entries: list[Entry] = []
 
-        def answer(_: Batch, outcome: Outcome) -> None:
+        def answer(_: ReceivedBatch, outcome: Outcome) -> None:
             if done.done():
                 return
             entries.extend(outcome or [])

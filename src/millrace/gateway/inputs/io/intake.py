@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from millrace.gateway.inputs.core.contested import Contested
 from millrace.gateway.routes.io.routing import Router
 from millrace.gateway.spool.core.records import Draft
-from millrace.gateway.spool.io.committer import Answer, Batch, Committer
+from millrace.gateway.spool.io.committer import Answer, Committer, ReceivedBatch
 from millrace.gateway.spool.io.spool_files import bytes_of
 
 # Beyond this, who sends has to wait until some of it is safe.
@@ -45,7 +45,7 @@ class Intake:
         self.taken += 1
         self.taken_bytes += len(message)
         draft = self._router.draft(message, origin, number, path)
-        self._committer.submit(Batch([draft], bytes_of(draft), answer))
+        self._committer.submit(ReceivedBatch([draft], bytes_of(draft), answer))
 
     def take(
         self, messages: Sequence[bytes], answer: Answer, origin: bytes = b"", first_number: int = 0
@@ -64,12 +64,12 @@ class Intake:
             self._committer.submit(batch)
         return sum(batch.bytes for batch in batches)
 
-    def _batches(self, drafts: list[Draft], answer: Answer) -> Iterator[Batch]:
+    def _batches(self, drafts: list[Draft], answer: Answer) -> Iterator[ReceivedBatch]:
         sizes = list(map(bytes_of, drafts))
         begin, size = 0, 0
         for at, one in enumerate(sizes):
             if at > begin and size + one > self._committer.most_bytes:
-                yield Batch(drafts[begin:at], size, answer)
+                yield ReceivedBatch(drafts[begin:at], size, answer)
                 begin, size = at, 0
             size += one
-        yield Batch(drafts[begin:], size, answer)
+        yield ReceivedBatch(drafts[begin:], size, answer)

@@ -26,7 +26,7 @@ from millrace.gateway.spec.core.input_specs import TcpInput
 from millrace.gateway.spec.io.gateway_settings import Admission
 from millrace.gateway.spool.core.ledger import are_safe
 from millrace.gateway.spool.core.records import Record
-from millrace.gateway.spool.io.committer import Batch, Outcome
+from millrace.gateway.spool.io.committer import Outcome, ReceivedBatch
 
 _FRAMINGS: dict[str, Callable[[int], Framing]] = {
     "lines": Lines,
@@ -290,7 +290,7 @@ class Connection(asyncio.BufferedProtocol):
 
     # What goes out.
 
-    def _answer(self, batch: Batch, outcome: Outcome) -> None:
+    def _answer(self, batch: ReceivedBatch, outcome: Outcome) -> None:
         self._unanswered_bytes -= batch.bytes
         if outcome is None:
             self._refuse(b"there is no room", len(batch.drafts))
@@ -313,7 +313,7 @@ class Connection(asyncio.BufferedProtocol):
         if self._origin or not self._spec.acknowledge:
             self.end()
 
-    def _refuse_too_long(self, _batch: Batch, _outcome: Outcome) -> None:
+    def _refuse_too_long(self, _batch: ReceivedBatch, _outcome: Outcome) -> None:
         self._unanswered_bytes -= _REFUSAL_BYTES
         self._say_refused(b"longer than %d bytes" % self._spec.max_message)
         self._end_or_go_on()

@@ -10,7 +10,7 @@ from millrace.gateway.spec.core.mqtt_input import ClientTls, MqttInput
 from millrace.storage.io.private_file import read_private
 
 
-class Access:
+class MqttAccess:
     def __init__(self, spec: MqttInput) -> None:
         self._tls = spec.tls
         self._login = spec.login

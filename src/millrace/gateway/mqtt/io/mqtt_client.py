@@ -28,7 +28,7 @@ from paho.mqtt.subscribeoptions import SubscribeOptions
 
 from millrace.base.errors import MillraceError
 from millrace.gateway.mqtt.core.mqtt_packet import Published, read_published
-from millrace.gateway.mqtt.io.mqtt_access import Access
+from millrace.gateway.mqtt.io.mqtt_access import MqttAccess
 from millrace.gateway.spec.core.mqtt_input import MqttInput
 
 log = logging.getLogger(__name__)
@@ -69,7 +69,7 @@ class MqttClient:
     def __init__(self, spec: MqttInput, on_connected: OnConnected, on_message: OnMessage) -> None:
         """`on_connected` is told whether the broker has kept the session."""
         self._spec = spec
-        self._access = Access(spec)
+        self._access = MqttAccess(spec)
         self._on_connected = on_connected
         self.on_published: Callable[[int, int], None] = lambda _packet, _code: None
         self._filters = [*spec.subscribe]

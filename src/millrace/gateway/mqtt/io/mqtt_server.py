@@ -15,7 +15,7 @@ from millrace.gateway.mqtt.io.mqtt_client import NOT_TAKEN, QUOTA_EXCEEDED, Mqtt
 from millrace.gateway.mqtt.io.mqtt_commands import MqttCarrier
 from millrace.gateway.spec.core.mqtt_input import MqttInput
 from millrace.gateway.spool.core.ledger import Unkept, are_safe
-from millrace.gateway.spool.io.committer import Batch, Outcome
+from millrace.gateway.spool.io.committer import Outcome, ReceivedBatch
 
 log = logging.getLogger(__name__)
 
@@ -98,7 +98,9 @@ class MqttServer:
         if self._flights.on_safe(flight, is_connected=self.client.is_connected):
             self.client.acknowledge(flight.packet)
 
-    def _answer(self, flight: Flight, message: Published, _batch: Batch, outcome: Outcome) -> None:
+    def _answer(
+        self, flight: Flight, message: Published, _batch: ReceivedBatch, outcome: Outcome
+    ) -> None:
         if outcome and isinstance(outcome[0], Unkept):
             self._on_unkept(outcome[0], message)
         if not self._flights.on_safe(flight, is_connected=self.client.is_connected):
@@ -133,7 +135,7 @@ class MqttServer:
             self._uncounted += 1
             self._intake.take_by(message.topic, message.payload, self._forget)
 
-    def _forget(self, _batch: Batch, _outcome: Outcome) -> None:
+    def _forget(self, _batch: ReceivedBatch, _outcome: Outcome) -> None:
         self._uncounted -= 1
 
     def _say_too_long(self, message: Published) -> None:

@@ -61,7 +61,7 @@ class Exceeding(Frozen):
     maximum: float
 
 
-class Change(StrEnum):
+class ThresholdChange(StrEnum):
     BEGAN = "began"
     ENDED = "ended"
 
@@ -69,7 +69,7 @@ class Change(StrEnum):
 class ThresholdEvent(Frozen):
     """What is told when exceeding begins and when it ends; numbers are in the threshold's unit."""
 
-    change: Change
+    change: ThresholdChange
     sensor: str
     threshold: float
     hysteresis: float
@@ -109,7 +109,7 @@ class Detector:
         if number < self._threshold.above - self._threshold.hysteresis:
             del self._states[sensor]
             # What ends it is no part of it.
-            return self._event(Change.ENDED, sensor, before, at_ms)
+            return self._event(ThresholdChange.ENDED, sensor, before, at_ms)
         self._states[sensor] = now
         return None
 
@@ -123,7 +123,7 @@ class Detector:
             first_ms=at_ms, latest_ms=at_ms, count=1, total=number, maximum=number
         )  # fmt: skip
         self._states[sensor] = begun
-        return self._event(Change.BEGAN, sensor, begun, at_ms)
+        return self._event(ThresholdChange.BEGAN, sensor, begun, at_ms)
 
     def _follow(self, before: Exceeding, number: float, at_ms: int) -> Exceeding:
         is_above = number > self._threshold.above
@@ -135,7 +135,9 @@ class Detector:
             maximum=max(before.maximum, number),
         )
 
-    def _event(self, change: Change, sensor: str, of: Exceeding, at_ms: int) -> ThresholdEvent:
+    def _event(
+        self, change: ThresholdChange, sensor: str, of: Exceeding, at_ms: int
+    ) -> ThresholdEvent:
         return ThresholdEvent(
             change=change,
             sensor=sensor,

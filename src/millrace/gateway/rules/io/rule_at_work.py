@@ -17,7 +17,7 @@ from millrace.gateway.spool.core.records import Draft, Record
 _UNITS = {unit.value: unit for unit in Unit}
 
 
-class Rule:
+class RuleAtWork:
     def __init__(self, spec: RuleSpec, state: RuleState, input_name: str) -> None:
         self.spec = spec
         self.told = state.told

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from millrace.gateway.rules.core.rule_spec import RuleSpec, RulesState, RuleState
 from millrace.gateway.rules.io.event_log import EventLog
-from millrace.gateway.rules.io.rule_at_work import Rule
+from millrace.gateway.rules.io.rule_at_work import RuleAtWork
 from millrace.gateway.spool.core.ledger import Entry
 from millrace.gateway.spool.core.records import Draft, Record
 from millrace.gateway.spool.io.disk import NoRoomError
@@ -43,13 +43,15 @@ class RuleFollower(threading.Thread):
         self._on_told = on_told
         text = read_text(file)
         state = RulesState.model_validate_json(text) if text else RulesState()
-        self._rules = [Rule(spec, state.rules.get(spec.name, RuleState()), name) for spec in rules]
+        self._rules = [
+            RuleAtWork(spec, state.rules.get(spec.name, RuleState()), name) for spec in rules
+        ]
         # The state may be of a newer spool than this one.
         self._next = min(max(state.next_index, spool.first_index), spool.next_index)
         self._saved = self._next
         spool.hold_from = self._next
         # Found, and not safe yet.
-        self._found: list[tuple[Rule, Draft]] = []
+        self._found: list[tuple[RuleAtWork, Draft]] = []
         # Whether each group is judged as it is kept; else this thread judges, behind them.
         self.is_live = False
         self._lock = threading.Lock()

@@ -15,7 +15,7 @@ from millrace.gateway.spec.core.gateway_file import GatewaySpec
 from millrace.gateway.spec.core.input_specs import SpoolSpec
 from millrace.gateway.spec.io.gateway_settings import read_client, read_login, site_of
 from millrace.gateway.spool.core.bounds import AtBound
-from millrace.gateway.spool.io.committer import Batch, Committer, Outcome
+from millrace.gateway.spool.io.committer import Committer, Outcome, ReceivedBatch
 from millrace.gateway.spool.io.spool_files import Spool
 from millrace.gateway.status.core.gateway_state import CommandsState
 from millrace.kafka.core.platform_topics import COMMANDS
@@ -30,7 +30,7 @@ class CommandLine:
     def __init__(
         self,
         spec: GatewaySpec,
-        tell: Callable[[list[tuple[Batch, Outcome]]], None],
+        tell: Callable[[list[tuple[ReceivedBatch, Outcome]]], None],
         wake: Callable[[], None],
     ) -> None:
         folder = spec.data / COMMANDS

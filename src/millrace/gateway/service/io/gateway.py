@@ -19,7 +19,7 @@ from millrace.gateway.inputs.io.intake import Intake
 from millrace.gateway.inputs.io.listener import Handles
 from millrace.gateway.routes.io.routing import Router
 from millrace.gateway.service.io.command_parts import CommandLine
-from millrace.gateway.service.io.gateway_view import Line, Sight
+from millrace.gateway.service.io.gateway_view import GatewayView, Line
 from millrace.gateway.service.io.input_servers import server_of
 from millrace.gateway.service.io.resend import Resend
 from millrace.gateway.service.io.rule_parts import RulesDesk
@@ -27,7 +27,7 @@ from millrace.gateway.spec.core.gateway_file import EVENTS, GatewaySpec, Input
 from millrace.gateway.spec.io.gateway_settings import read_client, read_login, site_of
 from millrace.gateway.spool.core.ledger import Entry
 from millrace.gateway.spool.io.clock import Clock, ClockWatch
-from millrace.gateway.spool.io.committer import Batch, Committer, Outcome
+from millrace.gateway.spool.io.committer import Committer, Outcome, ReceivedBatch
 from millrace.gateway.spool.io.data_folder import hold
 from millrace.gateway.spool.io.spool_files import Spool
 from millrace.gateway.status.io.status_server import StatusServer
@@ -64,7 +64,7 @@ class Gateway:
         self.delivery = self._make_delivery()
         self.urgent = self._make_urgent_delivery()
         look = self.commands.look if self.commands else None
-        self._sight = Sight(
+        self._sight = GatewayView(
             spec.site, spec.risks, self.lines, self.deliveries, self.desk, look, self._clock
         )
         self._status = (
@@ -177,7 +177,7 @@ class Gateway:
         site, login = site_of(self.spec, settings), partial(read_login, self.spec, settings)
         return partial(Link, site, {**settings, **own}, login)
 
-    def _tell(self, answers: list[tuple[Batch, Outcome]]) -> None:
+    def _tell(self, answers: list[tuple[ReceivedBatch, Outcome]]) -> None:
         self._loop.call_soon_threadsafe(_answer, answers)
 
     def _on_durable(self, name: str, entries: list[Entry]) -> None:
@@ -214,6 +214,6 @@ class Gateway:
                 raise MillraceError(f"{name} has failed: {failure}") from failure
 
 
-def _answer(answers: list[tuple[Batch, Outcome]]) -> None:
+def _answer(answers: list[tuple[ReceivedBatch, Outcome]]) -> None:
     for batch, outcome in answers:
         batch.answer(batch, outcome)

@@ -51,7 +51,7 @@ class Rate:
         return (last - first) / max(last_s - first_s, 0.001)
 
 
-class Sight:
+class GatewayView:
     def __init__(
         self,
         site: str,

@@ -16,7 +16,7 @@ from millrace.gateway.routes.core.risk import Risk, check_sealed
 from millrace.gateway.routes.core.routes import FromField, FromLevel, KeyRule, TopicRule
 from millrace.gateway.rules.core.rule_spec import Rules
 from millrace.gateway.spec.core.address import Listen, host_port
-from millrace.gateway.spool.core.bounds import AtBound, Bounds
+from millrace.gateway.spool.core.bounds import AtBound, SpoolBounds
 
 # To read fields of a message takes up to 2 ms a MB, in which nothing else in the process goes on.
 MOST_READ_BYTES = 8 << 20
@@ -54,9 +54,9 @@ class SpoolSpec(Frozen):
         return self
 
     @property
-    def bounds(self) -> Bounds:
+    def bounds(self) -> SpoolBounds:
         age_s = self.age / timedelta(seconds=1) if self.age else None
-        return Bounds(segment_bytes=self.segment, total_bytes=self.size, age_s=age_s)
+        return SpoolBounds(segment_bytes=self.segment, total_bytes=self.size, age_s=age_s)
 
 
 class InputSpec(Frozen):

@@ -13,7 +13,7 @@ class AtBound(StrEnum):
     DROP_OLDEST = "drop_oldest"  # what was kept longest and is not delivered goes
 
 
-class Bounds(Frozen):
+class SpoolBounds(Frozen):
     segment_bytes: int
     total_bytes: int
     # None: messages may wait for ever.
@@ -29,12 +29,12 @@ class Bounds(Frozen):
         return max(self.segment_bytes, self.heading_bytes + group_bytes)
 
 
-def is_full(bounds: Bounds, held_bytes: int, more_bytes: int) -> bool:
+def is_full(bounds: SpoolBounds, held_bytes: int, more_bytes: int) -> bool:
     """Whether so much more would be too much; both are of whole files."""
     return held_bytes + more_bytes > bounds.total_bytes
 
 
-def is_too_old(bounds: Bounds, oldest_age_s: float | None) -> bool:
+def is_too_old(bounds: SpoolBounds, oldest_age_s: float | None) -> bool:
     """`oldest_age_s` None: nothing waits."""
     if bounds.age_s is None or oldest_age_s is None:
         return False

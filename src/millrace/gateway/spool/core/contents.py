@@ -16,7 +16,7 @@ PLACES = 1 << 16
 _MASK = (1 << 64) - 1
 
 
-class Comparison(Enum):
+class ContentComparison(Enum):
     SAME = auto()
     OTHER = auto()
     FORGOTTEN = auto()
@@ -36,11 +36,13 @@ class Contents:
         place = name % PLACES
         self._names[place], self._contents[place] = name, content_of(key, value) & _MASK
 
-    def compare(self, origin: bytes, number: int, key: bytes | None, value: bytes) -> Comparison:
+    def compare(
+        self, origin: bytes, number: int, key: bytes | None, value: bytes
+    ) -> ContentComparison:
         """With what was noted under this number last."""
         name = hash((origin, number)) & _MASK
         place = name % PLACES
         if self._names[place] != name:
-            return Comparison.FORGOTTEN
+            return ContentComparison.FORGOTTEN
         is_same = self._contents[place] == content_of(key, value) & _MASK
-        return Comparison.SAME if is_same else Comparison.OTHER
+        return ContentComparison.SAME if is_same else ContentComparison.OTHER

@@ -8,12 +8,12 @@ from enum import Enum
 from pydantic import Field
 
 from millrace.base.model import Frozen
-from millrace.gateway.spool.core.contents import Comparison, Contents
-from millrace.gateway.spool.core.origins import Origin
+from millrace.gateway.spool.core.contents import ContentComparison, Contents
+from millrace.gateway.spool.core.origins import OriginState
 from millrace.gateway.spool.core.records import Draft, Record
 
 _MOST_ORIGINS = 50_000
-_UNKNOWN = Origin()
+_UNKNOWN = OriginState()
 
 
 class Unkept(Enum):
@@ -28,9 +28,9 @@ class Unkept(Enum):
 
 Entry = Record | Unkept
 _UNKEPT_BY = {
-    Comparison.SAME: Unkept.KNOWN,
-    Comparison.OTHER: Unkept.OTHER,
-    Comparison.FORGOTTEN: Unkept.LONG_KNOWN,
+    ContentComparison.SAME: Unkept.KNOWN,
+    ContentComparison.OTHER: Unkept.OTHER,
+    ContentComparison.FORGOTTEN: Unkept.LONG_KNOWN,
 }
 
 
@@ -49,10 +49,10 @@ class Heading(Frozen):
     time_ms: int = 0
     clock_s: int = 0
     next_numbers: dict[str, int] = Field(default_factory=dict)
-    origins: dict[str, Origin] = Field(default_factory=dict)
+    origins: dict[str, OriginState] = Field(default_factory=dict)
 
 
-class Ledger:
+class MessageLedger:
     """Gives each message its numbers, and knows those that are there already."""
 
     def __init__(self, heading: Heading, *, waits_for_missing: bool = True) -> None:
@@ -70,7 +70,7 @@ class Ledger:
         # Origins that there was no room for; who is one of them may have a message kept twice.
         self.forgotten = 0
         # Of messages that were entered and are not safe yet.
-        self._unsettled: dict[bytes, Origin] = {}
+        self._unsettled: dict[bytes, OriginState] = {}
 
     def heading(self) -> Heading:
         self.keep_origins(_MOST_ORIGINS)
@@ -129,7 +129,7 @@ class Ledger:
         self._origins.update(self._unsettled)
         self._unsettled.clear()
 
-    def _judge(self, seen: Origin, draft: Draft) -> Unkept | None:
+    def _judge(self, seen: OriginState, draft: Draft) -> Unkept | None:
         number = draft.origin_number
         if number > seen.last:
             is_early = self._waits_for_missing and number > seen.last + 1

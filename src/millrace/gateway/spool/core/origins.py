@@ -9,7 +9,7 @@ Range = tuple[int, int]
 _MOST_GAPS = 16
 
 
-class Origin(NamedTuple):
+class OriginState(NamedTuple):
     # Its last message, by its own count; 0: there was none.
     last: int = 0
     # The same by the spool's count. Who was silent for longest is forgotten first.
@@ -23,16 +23,16 @@ class Origin(NamedTuple):
         """Whether it is behind the last one and was never kept."""
         return any(first <= number <= last for first, last in self.gaps)
 
-    def after(self, number: int, serial: int) -> Origin:
+    def after(self, number: int, serial: int) -> OriginState:
         """With one more message that is kept."""
         if number == self.last + 1:
-            return Origin(number, serial, self.floor, self.gaps)
+            return OriginState(number, serial, self.floor, self.gaps)
         if number <= self.last:
             return self._replace(serial=serial, gaps=_without(self.gaps, number))
         gaps, floor = (*self.gaps, (self.last + 1, number - 1)), self.floor
         if len(gaps) > _MOST_GAPS:
             floor, gaps = gaps[0][1] + 1, gaps[1:]
-        return Origin(number, serial, floor, gaps)
+        return OriginState(number, serial, floor, gaps)
 
 
 def _without(gaps: tuple[Range, ...], number: int) -> tuple[Range, ...]:

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from millrace.gateway.spool.core.ledger import Heading, Ledger
+from millrace.gateway.spool.core.ledger import Heading, MessageLedger
 from millrace.gateway.spool.core.records import Record, decode_at, find_whole
 
 SUFFIX = ".spool"
@@ -41,7 +41,7 @@ def encode_heading(heading: Heading) -> bytes:
     return _HEAD.pack(_MAGIC, len(body), zlib.crc32(body)) + body
 
 
-def encode_heading_of(ledger: Ledger, most_bytes: int) -> bytes:
+def encode_heading_of(ledger: MessageLedger, most_bytes: int) -> bytes:
     """Origins that were silent for longest are forgotten until it is no longer than that."""
     data = encode_heading(ledger.heading())
     while len(data) > most_bytes and ledger.origin_count:

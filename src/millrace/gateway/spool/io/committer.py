@@ -24,7 +24,7 @@ Outcome = list[Entry] | None
 
 
 @dataclass
-class Batch:
+class ReceivedBatch:
     """Messages that came together, and who is told when they are safe."""
 
     drafts: list[Draft]
@@ -33,7 +33,7 @@ class Batch:
     answer: Answer
 
 
-Answer = Callable[[Batch, Outcome], None]
+Answer = Callable[[ReceivedBatch, Outcome], None]
 
 
 class Committer(threading.Thread):
@@ -45,7 +45,7 @@ class Committer(threading.Thread):
         name: str,
         spool: Spool,
         at_bound: AtBound,
-        tell: Callable[[list[tuple[Batch, Outcome]]], None],
+        tell: Callable[[list[tuple[ReceivedBatch, Outcome]]], None],
         on_durable: Callable[[list[Entry]], None],
     ) -> None:
         super().__init__(name=f"committer-{name}", daemon=True)
@@ -55,7 +55,7 @@ class Committer(threading.Thread):
         self.most_bytes = min(_MOST_BYTES, spool.bounds.segment_bytes // 2)
         self._tell = tell
         self._on_durable = on_durable
-        self._queue: deque[Batch] = deque()
+        self._queue: deque[ReceivedBatch] = deque()
         self._changed = threading.Condition()
         self._ends = False
         self.queued_bytes = 0
@@ -64,7 +64,7 @@ class Committer(threading.Thread):
         self.obstacle = ""
         self.failure: BaseException | None = None
 
-    def submit(self, batch: Batch) -> None:
+    def submit(self, batch: ReceivedBatch) -> None:
         with self._changed:
             self.queued_bytes += batch.bytes
             self._queue.append(batch)
@@ -86,24 +86,24 @@ class Committer(threading.Thread):
             log.critical("%s: cannot write, giving up: %s", self.spool.folder, error)
             self.failure = error
 
-    def _next_group(self) -> list[Batch]:
+    def _next_group(self) -> list[ReceivedBatch]:
         with self._changed:
             while not self._queue and not self._ends:
                 self._changed.wait()
-            group: list[Batch] = []
+            group: list[ReceivedBatch] = []
             size = 0
             while self._queue and (not group or size + self._queue[0].bytes <= self.most_bytes):
                 group.append(self._queue.popleft())
                 size += group[-1].bytes
             return group
 
-    def _commit(self, group: list[Batch]) -> None:
+    def _commit(self, group: list[ReceivedBatch]) -> None:
         drafts = [draft for batch in group for draft in batch.drafts]
         outcome = self._keep(drafts) if drafts else []
         self.queued_bytes -= sum(batch.bytes for batch in group)
         if outcome is None and self._ends:
             return
-        answers: list[tuple[Batch, Outcome]] = []
+        answers: list[tuple[ReceivedBatch, Outcome]] = []
         at = 0
         for batch in group:
             end = at + len(batch.drafts)

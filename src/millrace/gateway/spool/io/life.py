@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
-from millrace.gateway.spool.core.ledger import Ledger
+from millrace.gateway.spool.core.ledger import MessageLedger
 from millrace.gateway.spool.core.message_identity import new_epoch
 from millrace.gateway.spool.core.records import Record
 from millrace.gateway.spool.io.clock import Clock
@@ -24,7 +24,7 @@ class Life:
     def __init__(
         self,
         name: str,
-        ledger: Ledger,
+        ledger: MessageLedger,
         clock: Clock,
         witness: Witness,
         renamed: Renamed,
@@ -115,7 +115,7 @@ class Life:
             )
 
 
-def life_of(folder: Path, ledger: Ledger, clock: Clock, *, is_new: bool) -> Life:
+def life_of(folder: Path, ledger: MessageLedger, clock: Clock, *, is_new: bool) -> Life:
     witness, renamed = witness_of(folder), renamed_in(folder / "renamed.json")
     chance = partial(secrets.randbits, 31)
     return Life(str(folder), ledger, clock, witness, renamed, chance, is_new=is_new)

@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from millrace.gateway.spool.core.ledger import Heading, Ledger
+from millrace.gateway.spool.core.ledger import Heading, MessageLedger
 from millrace.gateway.spool.core.segments import (
     HEAD_BYTES,
     SUFFIX,
@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Recovered:
-    ledger: Ledger
+    ledger: MessageLedger
     # First indexes of the segments there are, the eldest first.
     segments: list[int]
     # Where the newest ends; none: there is none.
@@ -72,13 +72,13 @@ def recover(folder: Path, *, waits_for_missing: bool = True) -> Recovered:
         draft.unlink()
     segments = _segments_of(folder)
     if not segments:
-        empty = Ledger(Heading(epoch=0), waits_for_missing=waits_for_missing)
+        empty = MessageLedger(Heading(epoch=0), waits_for_missing=waits_for_missing)
         return Recovered(empty, [], None)
     ledger = _ledger(folder, segments, waits_for_missing=waits_for_missing)
     return Recovered(ledger, segments, _cut_tail(folder, segments[-1], ledger))
 
 
-def _ledger(folder: Path, segments: list[int], *, waits_for_missing: bool) -> Ledger:
+def _ledger(folder: Path, segments: list[int], *, waits_for_missing: bool) -> MessageLedger:
     """From the newest heading that can be read; what came after it is counted again."""
     heading, since = None, segments[-1]
     for since in reversed(segments):
@@ -87,7 +87,7 @@ def _ledger(folder: Path, segments: list[int], *, waits_for_missing: bool) -> Le
             break
         log.error("the heading of %s is damaged", folder / file_name(since))
     heading = heading or Heading(epoch=0, next_index=segments[0])
-    ledger = Ledger(heading, waits_for_missing=waits_for_missing)
+    ledger = MessageLedger(heading, waits_for_missing=waits_for_missing)
     for first in segments:
         # The newest is taken over when its tail is known.
         if since <= first < segments[-1]:
@@ -95,7 +95,7 @@ def _ledger(folder: Path, segments: list[int], *, waits_for_missing: bool) -> Le
     return ledger
 
 
-def _cut_tail(folder: Path, first: int, ledger: Ledger) -> Tail:
+def _cut_tail(folder: Path, first: int, ledger: MessageLedger) -> Tail:
     file = folder / file_name(first)
     data = file.read_bytes()
     tail = find_tail(data, heading_bytes(data), first)
@@ -110,7 +110,7 @@ def _cut_tail(folder: Path, first: int, ledger: Ledger) -> Tail:
     return tail
 
 
-def _take_over(ledger: Ledger, data: bytes, end: int | None) -> None:
+def _take_over(ledger: MessageLedger, data: bytes, end: int | None) -> None:
     for found in read_records(data[:end], heading_bytes(data)):
         if not isinstance(found, Hole):
             ledger.take_over(found[0])

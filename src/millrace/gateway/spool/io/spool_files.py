@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from pathlib import Path
 
-from millrace.gateway.spool.core.bounds import Bounds, is_full, is_too_old
+from millrace.gateway.spool.core.bounds import SpoolBounds, is_full, is_too_old
 from millrace.gateway.spool.core.ledger import Entry
 from millrace.gateway.spool.core.records import OVERHEAD_BYTES, Draft, Record, encode
 from millrace.gateway.spool.core.segments import encode_heading_of, file_name
@@ -23,7 +23,7 @@ class Spool:
     def __init__(
         self,
         folder: Path,
-        bounds: Bounds,
+        bounds: SpoolBounds,
         clock: Clock | None = None,
         *,
         waits_for_missing: bool = True,

@@ -16,7 +16,7 @@ from millrace.settings.core.remotes import KubernetesSettings
 
 
 @dataclass(frozen=True)
-class Access:
+class KubeAccess:
     server: str
     ca_file: Path | None = None
     ca_text: str | None = None
@@ -45,13 +45,13 @@ class Access:
         return request
 
 
-def access_of(settings: KubernetesSettings) -> Access:
+def access_of(settings: KubernetesSettings) -> KubeAccess:
     if settings.kubeconfig:
         return read_kubeconfig(settings.kubeconfig)
-    return Access(settings.api_server, ca_file=settings.ca_file, token_file=settings.token_file)
+    return KubeAccess(settings.api_server, ca_file=settings.ca_file, token_file=settings.token_file)
 
 
-def read_kubeconfig(file: Path) -> Access:
+def read_kubeconfig(file: Path) -> KubeAccess:
     """The current context's cluster and user."""
     try:
         config = yaml.safe_load(file.read_text())
@@ -70,12 +70,12 @@ def _named(config: dict[str, Any], kind: str, name: str) -> dict[str, Any]:
     return chosen
 
 
-def _access(cluster: dict[str, Any], user: dict[str, Any], folder: Path) -> Access:
+def _access(cluster: dict[str, Any], user: dict[str, Any], folder: Path) -> KubeAccess:
     unknown = {"exec", "auth-provider", "client-certificate-data", "username"} & set(user)
     if unknown:
         raise _unfit(f"kubeconfig: no way to use the user's {', '.join(sorted(unknown))}")
     ca = cluster.get("certificate-authority-data")
-    return Access(
+    return KubeAccess(
         server=cluster["server"],
         ca_file=_path(folder, cluster, "certificate-authority"),
         ca_text=base64.b64decode(ca).decode() if ca else None,

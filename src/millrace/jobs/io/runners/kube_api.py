@@ -9,7 +9,7 @@ import httpx
 
 from millrace.base.errors import MillraceError
 from millrace.jobs.core.spark_application import error_of
-from millrace.jobs.io.runners.kube_access import Access, access_of
+from millrace.jobs.io.runners.kube_access import KubeAccess, access_of
 from millrace.settings.core.remotes import KubernetesSettings
 
 _TIMEOUT_S = 20.0
@@ -17,7 +17,7 @@ _ABSENT, _CONFLICT = 404, 409
 
 
 class KubeApi:
-    def __init__(self, access: Access, settings: KubernetesSettings) -> None:
+    def __init__(self, access: KubeAccess, settings: KubernetesSettings) -> None:
         self._settings = settings
         self._http = httpx.Client(
             base_url=access.server,

@@ -14,7 +14,7 @@ from confluent_kafka.admin import AdminClient, ClusterMetadata
 
 from millrace.base.errors import MillraceError
 from millrace.kafka.core.kafka_client import admin_settings, as_properties
-from millrace.kafka.core.rebalance import Place, Replicas, plan_moves
+from millrace.kafka.core.rebalance import MovedPartition, Replicas, plan_moves
 from millrace.kafka.io.client_errors import Watch, watched
 from millrace.settings.core.paths import Paths
 from millrace.sites.core.spec import ClientSettings, SiteSpec
@@ -41,14 +41,14 @@ class Rebalance:
         """Those that are there now."""
         return sorted(self._metadata().brokers)
 
-    def plan(self, without: Iterable[int] = ()) -> dict[Place, Replicas]:
+    def plan(self, without: Iterable[int] = ()) -> dict[MovedPartition, Replicas]:
         """Onto the brokers that are there, but for `without`."""
         leaving = set(without)
         there = [broker for broker in self.brokers() if broker not in leaving]
         return plan_moves(self._held(), there)
 
     def execute(
-        self, moves: dict[Place, Replicas], bytes_per_s: int, say: Say, within_s: float
+        self, moves: dict[MovedPartition, Replicas], bytes_per_s: int, say: Say, within_s: float
     ) -> None:
         """Until every replica is in sync where it should be; then no throttle is left behind."""
         make_private(self._layout.run)
@@ -59,7 +59,7 @@ class Rebalance:
             self._call(*arguments, "--verify")
         self._elect(moves)
 
-    def _await(self, moves: dict[Place, Replicas], say: Say, within_s: float) -> None:
+    def _await(self, moves: dict[MovedPartition, Replicas], say: Say, within_s: float) -> None:
         deadline, said = time.monotonic() + within_s, -1
         while left := self._unfinished(moves):
             if time.monotonic() > deadline:
@@ -73,7 +73,7 @@ class Rebalance:
                 said = left
             time.sleep(_LOOK_EVERY_S)
 
-    def _unfinished(self, moves: dict[Place, Replicas]) -> int:
+    def _unfinished(self, moves: dict[MovedPartition, Replicas]) -> int:
         topics = self._metadata().topics
         seen = {place: topics[place.topic].partitions[place.partition] for place in moves}
         return sum(
@@ -81,14 +81,14 @@ class Rebalance:
             for place, one in seen.items()
         )
 
-    def _elect(self, moves: dict[Place, Replicas]) -> None:
+    def _elect(self, moves: dict[MovedPartition, Replicas]) -> None:
         """Whoever stands first leads from now on, not some minutes later."""
         places = [TopicPartition(place.topic, place.partition) for place in moves]
         self._admin.elect_leaders(ElectionType.PREFERRED, places).result(_ASK_S)
 
-    def _held(self) -> dict[Place, Replicas]:
+    def _held(self) -> dict[MovedPartition, Replicas]:
         return {
-            Place(name, number): tuple(one.replicas)
+            MovedPartition(name, number): tuple(one.replicas)
             for name, topic in self._metadata().topics.items()
             for number, one in topic.partitions.items()
         }
@@ -100,7 +100,7 @@ class Rebalance:
             self._admin.poll(0)  # until now nobody let the watch hear the reason
             raise self._watch.explain(error.args[0]) from error
 
-    def _arguments(self, moves: dict[Place, Replicas], folder: Path) -> list[str]:
+    def _arguments(self, moves: dict[MovedPartition, Replicas], folder: Path) -> list[str]:
         listed = [{**place._asdict(), "replicas": list(moves[place])} for place in sorted(moves)]
         plan, login = folder / "moves.json", folder / "admin.properties"
         write_atomic(plan, json.dumps({"version": 1, "partitions": listed}))
