@@ -28,7 +28,7 @@ from rich.console import Console
 from benchmarks.stands.arena import CHECKOUT
 from millrace.gateway.bundle.io.local_gateway import prepare_gateway
 from millrace.gateway.client.io.device import device_tls
-from millrace.gateway.delivery.core.look_back import TopicSight
+from millrace.gateway.delivery.core.look_back import TopicView
 from millrace.gateway.delivery.core.window import DeliveryProgress, Window
 from millrace.gateway.delivery.io.courier import courier_of
 from millrace.gateway.delivery.io.dead_letters import MOST_BYTES, DeadLetters
@@ -224,8 +224,8 @@ class _Silent(Link):
     def __exit__(self, *_: object) -> None:
         """Nothing was opened."""
 
-    def at(self, _: str) -> TopicSight:
-        return TopicSight("id", {0: 0}, {0: 0})
+    def at(self, _: str) -> TopicView:
+        return TopicView("id", {0: 0}, {0: 0})
 
 
 def _unanswered(size: int) -> int:

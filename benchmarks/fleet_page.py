@@ -36,19 +36,19 @@ def main() -> None:
         layout = Platform(Path(folder))
         for number in range(count):
             write_down(layout, f"p{number}")
-        sight = StatusView(layout)
-        first = turn(sight)
-        later = [turn(sight) for _ in range(TURNS)]
+        view = StatusView(layout)
+        first = turn(view)
+        later = [turn(view) for _ in range(TURNS)]
     sys.stdout.write(
         f"{count} pipelines of {SITES} sites: first {first * 1000:.0f} ms, then"
         f" {statistics.median(later) * 1000:.0f} ms, at most {max(later) * 1000:.0f} ms\n"
     )
 
 
-def turn(sight: StatusView) -> float:
+def turn(view: StatusView) -> float:
     began = time.perf_counter()
-    for spec in sight.pipelines().values():
-        sight.card(spec).model_dump_json()
+    for spec in view.pipelines().values():
+        view.card(spec).model_dump_json()
     return time.perf_counter() - began
 
 

@@ -25,7 +25,7 @@ _FOLDER_INTERVAL_S, _BUCKET_INTERVAL_S = 2.0, 10.0
 
 
 @dataclass
-class Pulse:
+class HeartbeatWriter:
     job: JobSpec
     # Adds what its kind says to what is common to all.
     of_kind: Callable[[Heartbeat], Heartbeat]
@@ -41,7 +41,7 @@ class Pulse:
         self.touch()
 
     def start(self) -> None:
-        threading.Thread(target=self._run, name="pulse", daemon=True).start()
+        threading.Thread(target=self._run, name="heartbeats", daemon=True).start()
         if self.job.metrics:
             tell = partial(self._tell, self.job.metrics)
             threading.Thread(target=tell, name="metrics", daemon=True).start()

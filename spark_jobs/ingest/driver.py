@@ -22,7 +22,7 @@ from millrace.ingest.io.duplicate_files import TwinFiles, TwinMemory
 from millrace.jobs.core.heartbeat import Phase
 from millrace.storage.io.objects import objects_at
 from spark_jobs.engine.fence import Fence
-from spark_jobs.engine.heartbeat_writer import Pulse
+from spark_jobs.engine.heartbeat_writer import HeartbeatWriter
 from spark_jobs.engine.jvm import Jvm
 from spark_jobs.engine.session import build_session
 from spark_jobs.engine.stopping import StopRequest
@@ -58,7 +58,9 @@ class NoSiteLeftError(MillraceError):
     """Every site waits for a person, so there is nothing to go on with."""
 
 
-def drive(job: IngestSpec, watches: list[SiteWatch], pulse: Pulse, stop: StopRequest) -> None:
+def drive(
+    job: IngestSpec, watches: list[SiteWatch], heartbeats: HeartbeatWriter, stop: StopRequest
+) -> None:
     """Returns after a graceful stop; every other end is an error."""
     if not objects_at(job.tables.bronze, job.engine.bucket).names("_delta_log"):
         raise MissingBronzeError(job)
@@ -75,16 +77,16 @@ def drive(job: IngestSpec, watches: list[SiteWatch], pulse: Pulse, stop: StopReq
             for site, watch in zip(job.inputs, watches, strict=True)
         ]
         try:
-            _keep_running(queries, fence, jvm, pulse, stop)
+            _keep_running(queries, fence, jvm, heartbeats, stop)
         finally:
-            pulse.say(Phase.STOPPING)
+            heartbeats.say(Phase.STOPPING)
             _end(queries)
             starts.shutdown()
             session.stop()
 
 
 def _keep_running(
-    queries: list[SiteQuery], fence: Fence, jvm: Jvm, pulse: Pulse, stop: StopRequest
+    queries: list[SiteQuery], fence: Fence, jvm: Jvm, heartbeats: HeartbeatWriter, stop: StopRequest
 ) -> None:
     running = False
     next_look_s = 0.0
@@ -97,10 +99,10 @@ def _keep_running(
             query.ensure(time.monotonic())
         if reason := end_of_all({query.site: query.standing.halted for query in queries}):
             raise NoSiteLeftError(reason)
-        pulse.touch()
+        heartbeats.touch()
         if not running:
             running = True
-            pulse.say(Phase.RUNNING)
+            heartbeats.say(Phase.RUNNING)
 
 
 def _look_at(fence: Fence) -> None:

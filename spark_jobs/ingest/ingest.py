@@ -16,7 +16,7 @@ from millrace.ingest.core.lag import Throughput
 from millrace.ingest.io.checkpoint import Checkpoint
 from millrace.jobs.core.heartbeat import Heartbeat
 from millrace.jobs.io.spec_file import read_spec
-from spark_jobs.engine.heartbeat_writer import Pulse
+from spark_jobs.engine.heartbeat_writer import HeartbeatWriter
 from spark_jobs.engine.job_main import run_job
 from spark_jobs.engine.stopping import StopRequest
 from spark_jobs.engine.task_main import log_to_stderr
@@ -28,18 +28,22 @@ from spark_jobs.kafka.broker_view import Broker
 def run(job: IngestSpec) -> int:
     """The whole life of a job; returns its exit code."""
     watches = [_watch(job, number) for number in range(len(job.inputs))]
-    return run_job(Pulse(job, partial(ingest_beat, watches)), partial(_work, job, watches))
+    return run_job(
+        HeartbeatWriter(job, partial(ingest_beat, watches)), partial(_work, job, watches)
+    )
 
 
 def ingest_beat(watches: Sequence[SiteWatch], common: Heartbeat) -> IngestBeat:
     return IngestBeat(**dict(common), sites=tuple(watch.beat() for watch in watches))
 
 
-def _work(job: IngestSpec, watches: list[SiteWatch], pulse: Pulse, stop: StopRequest) -> None:
+def _work(
+    job: IngestSpec, watches: list[SiteWatch], heartbeats: HeartbeatWriter, stop: StopRequest
+) -> None:
     for watch in watches:
         watch.start()
     try:
-        drive(job, watches, pulse, stop)
+        drive(job, watches, heartbeats, stop)
     finally:
         for watch in watches:
             watch.stop()

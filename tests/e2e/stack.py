@@ -223,7 +223,7 @@ class Airflow:
 
     def clear(self, name: str) -> None:
         """With what comes after it, as the page does it."""
-        wish = {
+        request = {
             "dry_run": False,
             "dag_run_id": self.last_run(),
             "task_ids": [name],
@@ -231,7 +231,7 @@ class Airflow:
             "only_failed": False,
             "reset_dag_runs": True,
         }
-        self.client.post(f"{self.dag}/clearTaskInstances", json=wish).raise_for_status()
+        self.client.post(f"{self.dag}/clearTaskInstances", json=request).raise_for_status()
 
     def pause(self, *, paused: bool, dag: str = "") -> None:
         path = f"/api/v2/dags/{dag}" if dag else self.dag

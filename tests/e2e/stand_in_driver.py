@@ -17,25 +17,27 @@ from pathlib import Path
 from millrace.ingest.core.ingest_spec import IngestSpec
 from millrace.jobs.core.heartbeat import Phase
 from spark_jobs.engine.fence import Fence
-from spark_jobs.engine.heartbeat_writer import Pulse
+from spark_jobs.engine.heartbeat_writer import HeartbeatWriter
 from spark_jobs.engine.stopping import StopRequest
 from spark_jobs.ingest.query_watch import SiteWatch
 
 
-def drive(job: IngestSpec, watches: list[SiteWatch], pulse: Pulse, stop: StopRequest) -> None:
+def drive(
+    job: IngestSpec, watches: list[SiteWatch], heartbeats: HeartbeatWriter, stop: StopRequest
+) -> None:
     if not job.id.startswith("stand-in-"):
         from spark_jobs.ingest.real_driver import drive as really_drive
 
-        really_drive(job, watches, pulse, stop)
+        really_drive(job, watches, heartbeats, stop)
         return
     pause_s = 6.0 if job.id.startswith("stand-in-slow-") else 0.1
     time.sleep(pause_s)
     with _alone(job):
-        pulse.say(Phase.RUNNING)
+        heartbeats.say(Phase.RUNNING)
         while not stop.wait(0.5):
             Fence(job.generations_dir, job.generation, job.engine.bucket).check()
-            pulse.touch()
-        pulse.say(Phase.STOPPING)
+            heartbeats.touch()
+        heartbeats.say(Phase.STOPPING)
         time.sleep(pause_s)
 
 

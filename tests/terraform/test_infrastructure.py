@@ -48,9 +48,9 @@ class Environment:
         self.folder.mkdir(parents=True)
         (self.folder / "main.tf").write_text(FILES)
 
-    def plan(self, run: str, wish: EnvironmentRequest = APPLY) -> Agreement:
+    def plan(self, run: str, request: EnvironmentRequest = APPLY) -> Agreement:
         infrastructure = Infrastructure(self.layout, "dev", run)
-        ended(infrastructure.begin_plan(wish))
+        ended(infrastructure.begin_plan(request))
         return infrastructure.end_plan()
 
     def apply(self, run: str, agreed: Agreement) -> None:

@@ -55,7 +55,7 @@ class PlanInfrastructureOperator(TerraformOperator):
 
     def execute(self, context: Context) -> NoReturn:
         with said_plainly():
-            run = self.infrastructure(context).begin_plan(wish_of(context["params"]))
+            run = self.infrastructure(context).begin_plan(request_of(context["params"]))
         self.await_end(context, run)
 
     def resume(self, context: Context, event: object = None) -> dict[str, str | bool]:
@@ -86,9 +86,9 @@ class ApplyInfrastructureOperator(TerraformOperator):
 
     def execute(self, context: Context) -> NoReturn:
         agreed = context["ti"].xcom_pull(task_ids=PLAN)
-        wish = wish_of(context["params"])
+        request = request_of(context["params"])
         with said_plainly():
-            run = self.infrastructure(context).begin_apply(wish, agreed["digest"])
+            run = self.infrastructure(context).begin_apply(request, agreed["digest"])
         self.await_end(context, run)
 
     def resume(self, context: Context, event: object = None) -> None:
@@ -98,7 +98,7 @@ class ApplyInfrastructureOperator(TerraformOperator):
             infrastructure.end_apply()
 
 
-def wish_of(form: Any) -> EnvironmentRequest:
+def request_of(form: Any) -> EnvironmentRequest:
     return EnvironmentRequest(
         environment=form["environment"] or "",
         action=TerraformAction(form["action"]),

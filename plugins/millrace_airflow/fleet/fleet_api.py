@@ -59,12 +59,12 @@ class Detail(Frozen):
 
 
 @cache
-def _sight() -> StatusView:
+def _view() -> StatusView:
     return StatusView(platform_here())
 
 
 def visible(user: GetUserDep) -> dict[str, PipelineSpec]:
-    specs = _sight().pipelines()
+    specs = _view().pipelines()
     seen = _allowed(user, specs, "GET")
     return {name: spec for name, spec in specs.items() if name in seen}
 
@@ -74,7 +74,7 @@ Visible = Annotated[dict[str, PipelineSpec], Depends(visible)]
 
 def visible_jobs(user: GetUserDep) -> dict[str, Deployment]:
     """Jobs of other kinds."""
-    jobs = _sight().jobs()
+    jobs = _view().jobs()
     seen = _allowed_dags(user, _dags_of(jobs), "GET")
     return {name: job for name, job in jobs.items() if name in seen}
 
@@ -116,21 +116,21 @@ app = FastAPI(
 
 @app.get("/api/pipelines")
 def pipelines(specs: Visible, user: GetUserDep) -> Fleet:
-    cards = tuple(_sight().card(spec) for _, spec in sorted(specs.items()))
+    cards = tuple(_view().card(spec) for _, spec in sorted(specs.items()))
     return Fleet(pipelines=cards, may_operate=tuple(sorted(_allowed(user, specs, "PUT"))))
 
 
 @app.get("/api/pipelines/{name}")
 def pipeline(name: str, specs: Visible, user: GetUserDep) -> Detail:
     spec = _named(specs, name)
-    return Detail(page=_sight().page(spec), may_operate=name in _allowed(user, {name: spec}, "PUT"))
+    return Detail(page=_view().page(spec), may_operate=name in _allowed(user, {name: spec}, "PUT"))
 
 
 @app.get("/api/pipelines/{name}/refused")
 def refused(name: str, specs: Visible) -> list[Refused]:
     """The newest rows in quarantine."""
     try:
-        return _sight().refused(_named(specs, name))
+        return _view().refused(_named(specs, name))
     except MillraceError as error:
         raise HTTPException(503, str(error)) from error
 
@@ -138,7 +138,7 @@ def refused(name: str, specs: Visible) -> list[Refused]:
 @app.get("/api/pipelines/{name}/quality")
 def quality(name: str, specs: Visible) -> HTMLResponse:
     """The newest result's page; it holds samples of messages, so nothing in it may run."""
-    text = _sight().quality_page(_named(specs, name).name)
+    text = _view().quality_page(_named(specs, name).name)
     if text is None:
         raise HTTPException(404, f"pipeline {name!r} was not judged yet")
     return HTMLResponse(text, headers={"Content-Security-Policy": POLICY})
@@ -150,12 +150,12 @@ def log(name: str, specs: Visible) -> PlainTextResponse:
 
 
 def _log_of(runner: str, job_id: str) -> str:
-    return "\n".join(_sight().log(runner, job_id, _LOG_LINES))
+    return "\n".join(_view().log(runner, job_id, _LOG_LINES))
 
 
 @app.get("/api/jobs")
 def jobs(seen: VisibleJobs, user: GetUserDep) -> Jobs:
-    cards = tuple(_sight().job_card(job) for _, job in sorted(seen.items()))
+    cards = tuple(_view().job_card(job) for _, job in sorted(seen.items()))
     return Jobs(jobs=cards, may_operate=tuple(sorted(_allowed_dags(user, _dags_of(seen), "PUT"))))
 
 
@@ -163,7 +163,7 @@ def jobs(seen: VisibleJobs, user: GetUserDep) -> Jobs:
 def job(name: str, seen: VisibleJobs, user: GetUserDep) -> JobDetail:
     found = _job_named(seen, name)
     may_operate = name in _allowed_dags(user, _dags_of({name: found}), "PUT")
-    return JobDetail(page=_sight().job_page(found), may_operate=may_operate)
+    return JobDetail(page=_view().job_page(found), may_operate=may_operate)
 
 
 @app.get("/api/jobs/{name}/log")
@@ -180,19 +180,19 @@ def _job_named(seen: dict[str, Deployment], name: str) -> Deployment:
 @app.get("/api/relays")
 def relays(specs: Visible) -> dict[str, RelayStatus]:
     """They bring what pipelines read: shown to whoever may see one of these."""
-    return _sight().relays() if specs else {}
+    return _view().relays() if specs else {}
 
 
 @app.get("/api/incidents")
 def incidents(specs: Visible, seen: VisibleJobs) -> tuple[IncidentLine, ...]:
     """The newest, of pipelines and jobs that this user may see."""
-    return _sight().incidents(specs, seen)
+    return _view().incidents(specs, seen)
 
 
 @app.get("/api/incidents/{incident_id}")
 def incident(incident_id: str, specs: Visible, seen: VisibleJobs) -> HTMLResponse:
     """Of what this user may see; it holds lines of logs, so nothing in it may run."""
-    found = _sight().incident(incident_id) if is_named(EventId, incident_id) else None
+    found = _view().incident(incident_id) if is_named(EventId, incident_id) else None
     if found is None or found[0] not in {*specs, *seen}:
         raise HTTPException(404, f"there is no incident {incident_id!r} that you may see")
     return HTMLResponse(found[1], headers={"Content-Security-Policy": POLICY})
@@ -203,7 +203,7 @@ def site(name: str, specs: Visible) -> SitePage:
     """A site of a pipeline that this user may see."""
     readers = [one for one, spec in specs.items() if spec.reads(name)]
     # A name of a path may be anything; a site that some pipeline reads is a file's.
-    page = _sight().site_page(name, readers) if readers and is_named(Name, name) else None
+    page = _view().site_page(name, readers) if readers and is_named(Name, name) else None
     if page is None:
         raise HTTPException(404, f"there is no site {name!r} that you may see")
     return page

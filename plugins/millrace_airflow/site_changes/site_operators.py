@@ -8,7 +8,7 @@ from airflow.sdk import BaseOperator, Context
 
 from millrace.platform.core.platform import Platform
 from millrace.platform.io.environment import platform_here
-from millrace.site_changes.core.site_request import SiteAction, SiteRequest, SiteWishError
+from millrace.site_changes.core.site_request import SiteAction, SiteRequest, SiteRequestError
 from millrace_airflow.base.approval import ApprovePlanOperator
 from millrace_airflow.base.host import AirflowFailException
 from millrace_airflow.base.plain_errors import said_plainly
@@ -34,7 +34,7 @@ class PlanSiteOperator(SiteOperator):
         from millrace.site_changes.io.change_run import plan_change
 
         with said_plainly():
-            lines = plan_change(self.layout, wish_of(context["params"])).lines
+            lines = plan_change(self.layout, request_of(context["params"])).lines
         for line in lines:
             self.say(line)
         return {"text": "\n".join(lines)}
@@ -56,7 +56,7 @@ class ChangeSiteOperator(SiteOperator):
 
         agreed = context["ti"].xcom_pull(task_ids=_PLAN)["text"]
         with said_plainly():
-            plan = plan_change(self.layout, wish_of(context["params"]))
+            plan = plan_change(self.layout, request_of(context["params"]))
             if "\n".join(plan.lines) != agreed:
                 raise AirflowFailException(
                     "things have changed since you agreed; trigger it again. It would be now:\n"
@@ -68,7 +68,7 @@ class ChangeSiteOperator(SiteOperator):
         return {"bundle": str(bundle) if bundle else None}
 
 
-def wish_of(form: Any) -> SiteRequest:
+def request_of(form: Any) -> SiteRequest:
     action = SiteAction(form["action"])
     return SiteRequest(
         action=action,
@@ -87,7 +87,7 @@ def wish_of(form: Any) -> SiteRequest:
 def _site_of(action: SiteAction, form: Any) -> str:
     mine, other = ("new_site", "site") if action is SiteAction.ADD else ("site", "new_site")
     if form[other]:
-        raise SiteWishError(f"the action is {action}: fill in {mine}, and leave {other} empty")
+        raise SiteRequestError(f"the action is {action}: fill in {mine}, and leave {other} empty")
     if not form[mine]:
-        raise SiteWishError(f"the action is {action}: which site? Fill in {mine}")
+        raise SiteRequestError(f"the action is {action}: which site? Fill in {mine}")
     return str(form[mine])

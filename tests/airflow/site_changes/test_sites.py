@@ -20,7 +20,7 @@ from millrace_airflow.site_changes.site_operators import (
     ApproveSiteOperator,
     ChangeSiteOperator,
     PlanSiteOperator,
-    wish_of,
+    request_of,
 )
 from tests.airflow.bag import DagBag
 from tests.airflow.conftest import REPOSITORY, SITE
@@ -170,4 +170,4 @@ def test_a_site_is_retired_where_all_pipelines_go_on_without_it(layout: Platform
 
 
 def test_a_new_site_is_not_one_that_is_changed() -> None:
-    assert wish_of(EMPTY_FORM | ADD_HERE).site == "plant-c"
+    assert request_of(EMPTY_FORM | ADD_HERE).site == "plant-c"

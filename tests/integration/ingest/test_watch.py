@@ -12,7 +12,7 @@ from millrace.ingest.core.ingest_beat import IngestBeat
 from millrace.ingest.core.lag import Throughput
 from millrace.ingest.io.checkpoint import Checkpoint
 from millrace.jobs.core.heartbeat import PartitionLag, Phase
-from spark_jobs.engine.heartbeat_writer import Pulse
+from spark_jobs.engine.heartbeat_writer import HeartbeatWriter
 from spark_jobs.ingest.query_watch import SiteWatch
 from spark_jobs.kafka.broker_view import Broker
 from tests.integration.conftest import NewDriver, RunningSite
@@ -73,13 +73,15 @@ def test_no_partitions_time_is_missed_beside_another(
 def test_a_heartbeat_goes_on_while_a_jvm_takes_minutes_to_start(new_driver: NewDriver) -> None:
     driver = new_driver(TOPIC)
     now_s = 0.0
-    pulse = Pulse(driver.job, lambda common: IngestBeat(**dict(common)), clock_s=lambda: now_s)
-    pulse.say(Phase.STARTING)
+    heartbeats = HeartbeatWriter(
+        driver.job, lambda common: IngestBeat(**dict(common)), clock_s=lambda: now_s
+    )
+    heartbeats.say(Phase.STARTING)
     first = driver.mailbox.read_heartbeat(IngestBeat)
     now_s = 240.0
-    pulse.start()
+    heartbeats.start()
     wait_until(lambda: driver.mailbox.read_heartbeat(IngestBeat) != first)
-    pulse.stop()
+    heartbeats.stop()
 
 
 def newest(parts: list[PartitionLag]) -> list[datetime | None]:

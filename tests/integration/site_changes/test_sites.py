@@ -76,8 +76,8 @@ def killed_after(steps: int) -> Callable[[str], None]:
     return say
 
 
-def do(layout: Platform, wish: SiteRequest, say: Callable[[str], None] = nothing) -> Path | None:
-    return carry_out(layout, plan_change(layout, wish), say)
+def do(layout: Platform, request: SiteRequest, say: Callable[[str], None] = nothing) -> Path | None:
+    return carry_out(layout, plan_change(layout, request), say)
 
 
 def rotation(*users: str) -> SiteRequest:
@@ -290,9 +290,9 @@ def test_a_cluster_that_knows_no_administrator_of_ours_is_told_of(
     site: RunningSite, desk: Platform
 ) -> None:
     desk.site(SITE).unlink()
-    wish = SiteRequest(action=SiteAction.ADD, site="plant-u", bootstrap=site.spec.bootstrap)
+    request = SiteRequest(action=SiteAction.ADD, site="plant-u", bootstrap=site.spec.bootstrap)
     with pytest.raises(RefusedError, match="have 'User:plant-u-admin' among its super users"):
-        do(desk, wish)
+        do(desk, request)
     assert not desk.site("plant-u").exists()
 
 

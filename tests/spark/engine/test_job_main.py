@@ -14,7 +14,7 @@ from millrace.jobs.io.generations import claim
 from millrace.jobs.io.mailbox import Mailbox
 from millrace.platform.core.platform import Platform
 from spark_jobs.engine.fence import FencedError
-from spark_jobs.engine.heartbeat_writer import Pulse
+from spark_jobs.engine.heartbeat_writer import HeartbeatWriter
 from spark_jobs.engine.job_main import run_job
 from spark_jobs.engine.jvm import JvmDiedError
 from spark_jobs.engine.stopping import StopRequest
@@ -31,17 +31,17 @@ def own_signals() -> Iterator[None]:
 
 
 @pytest.fixture
-def pulse(tmp_path: Path) -> Pulse:
+def heartbeats(tmp_path: Path) -> HeartbeatWriter:
     job = plan_counter(CounterFile(name="c", step=1), Platform(tmp_path))
-    return Pulse(job.model_copy(update={"generation": 2}), lambda common: common)
+    return HeartbeatWriter(job.model_copy(update={"generation": 2}), lambda common: common)
 
 
-def last_word(pulse: Pulse) -> Heartbeat | None:
-    return Mailbox(pulse.job.mailbox).read_heartbeat(Heartbeat)
+def last_word(heartbeats: HeartbeatWriter) -> Heartbeat | None:
+    return Mailbox(heartbeats.job.mailbox).read_heartbeat(Heartbeat)
 
 
-def fails(error: Exception) -> Callable[[Pulse, StopRequest], None]:
-    def work(_pulse: Pulse, _stop: StopRequest) -> None:
+def fails(error: Exception) -> Callable[[HeartbeatWriter, StopRequest], None]:
+    def work(_pulse: HeartbeatWriter, _stop: StopRequest) -> None:
         raise error
 
     return work
@@ -58,33 +58,33 @@ def fails(error: Exception) -> Callable[[Pulse, StopRequest], None]:
     ids=["fenced", "JVM", "user", "bug"],
 )
 def test_an_error_ends_the_job_with_its_word_and_code(
-    pulse: Pulse, error: Exception, code: int, phase: Phase, said: str
+    heartbeats: HeartbeatWriter, error: Exception, code: int, phase: Phase, said: str
 ) -> None:
-    assert run_job(pulse, fails(error)) == code
-    word = last_word(pulse)
+    assert run_job(heartbeats, fails(error)) == code
+    word = last_word(heartbeats)
     assert word is not None
     assert (word.job, word.generation, word.phase) == ("c", 2, phase)
     assert said in word.error
 
 
-def test_work_that_returns_was_stopped(pulse: Pulse) -> None:
+def test_work_that_returns_was_stopped(heartbeats: HeartbeatWriter) -> None:
     phases: list[Phase] = []
 
-    def work(pulse: Pulse, stop: StopRequest) -> None:
-        word = last_word(pulse)
+    def work(heartbeats: HeartbeatWriter, stop: StopRequest) -> None:
+        word = last_word(heartbeats)
         phases.append(word.phase if word else Phase.FAILED)
         stop.ask("SIGTERM")
 
-    assert run_job(pulse, work) == 0
-    word = last_word(pulse)
+    assert run_job(heartbeats, work) == 0
+    word = last_word(heartbeats)
     assert word is not None
     assert [*phases, word.phase] == [Phase.STARTING, Phase.STOPPED]
 
 
 @pytest.mark.parametrize("claimed", [2, 3])
 def test_a_generation_that_is_taken_does_no_work_and_says_nothing(
-    pulse: Pulse, claimed: int
+    heartbeats: HeartbeatWriter, claimed: int
 ) -> None:
-    claim(pulse.job.generations_dir, claimed)
-    assert run_job(pulse, fails(AssertionError("it worked"))) == 0
-    assert last_word(pulse) is None
+    claim(heartbeats.job.generations_dir, claimed)
+    assert run_job(heartbeats, fails(AssertionError("it worked"))) == 0
+    assert last_word(heartbeats) is None

@@ -84,7 +84,7 @@ def gap(**said: Any) -> object:
     return Gap.model_validate({"site": "a", "topic": "t", "partition": 0, "span": span, **said})
 
 
-def wish(layout: Platform, action: SiteAction, site: str) -> object:
+def change(layout: Platform, action: SiteAction, site: str) -> object:
     told = {"bootstrap": "127.0.0.1:9092"} if action is SiteAction.ADD else {}
     return plan_change(
         layout, SiteRequest(action=action, site=site, local=action is SiteAction.ADD, **told)
@@ -149,10 +149,10 @@ DOORS: dict[str, Callable[[Platform, str], object]] = {
     ),
     "command: pipeline": find_pipeline,
     "command: site": find_site,
-    "command: site add": lambda layout, n: wish(layout, SiteAction.ADD, n),
-    "command: site change": lambda layout, n: wish(layout, SiteAction.CHANGE, n),
-    "command: site retire": lambda layout, n: wish(layout, SiteAction.RETIRE, n),
-    "command: site rotate": lambda layout, n: wish(layout, SiteAction.ROTATE, n),
+    "command: site add": lambda layout, n: change(layout, SiteAction.ADD, n),
+    "command: site change": lambda layout, n: change(layout, SiteAction.CHANGE, n),
+    "command: site retire": lambda layout, n: change(layout, SiteAction.RETIRE, n),
+    "command: site rotate": lambda layout, n: change(layout, SiteAction.ROTATE, n),
     "command: relay, a loss at a site": lambda _, n: read_part(f"{n}/t/0"),
     "command: relay, a loss of a topic": lambda _, n: read_part(f"plant-a/{n}/0"),
     "form: environment": lambda _, n: terraform(n),

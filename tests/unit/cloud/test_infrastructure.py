@@ -67,10 +67,10 @@ def test_what_cannot_be_meant_is_refused_with_the_way_out(change: dict[str, str]
 
 
 @pytest.mark.parametrize(
-    "wish", [APPLY, DESTROY, DESTROY.model_copy(update={"typed": "", "dry_run": True})]
+    "wanted", [APPLY, DESTROY, DESTROY.model_copy(update={"typed": "", "dry_run": True})]
 )
-def test_what_is_meant_is_not_refused(wish: EnvironmentRequest) -> None:
-    refuse_unmeant(wish, ["dev"])
+def test_what_is_meant_is_not_refused(wanted: EnvironmentRequest) -> None:
+    refuse_unmeant(wanted, ["dev"])
 
 
 def test_a_plan_comes_after_init_and_is_written_down() -> None:

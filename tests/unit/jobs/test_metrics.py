@@ -16,7 +16,7 @@ from millrace.jobs.core.heartbeat import PartitionLag, Phase
 from millrace.jobs.io.aws_metrics import put_measures
 from millrace.settings.core.engine import EngineSpec, Tables
 from millrace.settings.core.metrics import Metrics
-from spark_jobs.engine.heartbeat_writer import Pulse
+from spark_jobs.engine.heartbeat_writer import HeartbeatWriter
 from tests.support import wait_until
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -83,17 +83,17 @@ def test_a_measure_is_found_by_its_pipeline() -> None:
 @mock_aws
 def test_a_job_tells_while_it_goes_on_and_no_longer(tmp_path: Path) -> None:
     now_s = 0.0
-    pulse = Pulse(
+    heartbeats = HeartbeatWriter(
         _job(tmp_path), lambda common: common, clock_s=lambda: now_s, metrics_every_s=0.02
     )
-    pulse.say(Phase.RUNNING)
-    pulse.start()
+    heartbeats.say(Phase.RUNNING)
+    heartbeats.start()
     try:
         wait_until(lambda: _count() > 1)
         now_s = 1_000.0
         wait_until(_is_silent)
     finally:
-        pulse.stop()
+        heartbeats.stop()
 
 
 def test_a_region_that_is_none_is_refused() -> None:

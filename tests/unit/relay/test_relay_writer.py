@@ -85,7 +85,7 @@ class InMemoryTarget:
         self.commits += 1
 
 
-class Desk:
+class CommandStates:
     """A writer, what it is given, and what halted."""
 
     def __init__(self, target: InMemoryTarget) -> None:
@@ -114,7 +114,7 @@ def batch(messages: list[Any], origins: Mapping[str, TopicIds] = OLD, **ends: in
 
 
 def test_all_that_waits_is_one_transaction():
-    desk = Desk(InMemoryTarget())
+    desk = CommandStates(InMemoryTarget())
     desk.bring(batch(records(P, 0, 1)), batch(records(Q, 0)), batch(records(P, 2)))
     assert desk.target.commits == 1
     assert desk.target.brought == [*records(P, 0, 1), *records(Q, 0), *records(P, 2)]
@@ -122,7 +122,7 @@ def test_all_that_waits_is_one_transaction():
 
 
 def test_a_start_is_written_down_once_and_an_end_only_when_it_is_ahead():
-    desk = Desk(InMemoryTarget())
+    desk = CommandStates(InMemoryTarget())
     desk.bring(batch([], p=5))
     desk.bring(batch([], p=5))
     assert (desk.target.commits, desk.target.positions) == (1, {P: 5})
@@ -134,7 +134,7 @@ def test_a_start_is_written_down_once_and_an_end_only_when_it_is_ahead():
 
 
 def test_a_backlog_of_large_records_is_several_transactions():
-    desk = Desk(InMemoryTarget())
+    desk = CommandStates(InMemoryTarget())
     large = [Record(P, number, size=TRANSACTION_BYTES // 2 + 1) for number in range(3)]
     assert desk.inbox.put(batch(large[:2]), 0)
     assert not desk.inbox.put(batch(large[2:]), 0), "a transaction's worth waits already"
@@ -145,14 +145,14 @@ def test_a_backlog_of_large_records_is_several_transactions():
 
 
 def test_many_small_batches_wait_for_one_transaction_and_not_for_several():
-    desk = Desk(InMemoryTarget())
+    desk = CommandStates(InMemoryTarget())
     desk.bring(*(batch(records(P, number), p=number) for number in range(1_000)))
     assert desk.target.commits == 1
     assert desk.target.positions == {P: 1_000}
 
 
 def test_an_aborted_transaction_is_tried_again_whole():
-    desk = Desk(InMemoryTarget(aborts=1))
+    desk = CommandStates(InMemoryTarget(aborts=1))
     desk.bring(batch(records(P, 0, 1, 2)))
     assert desk.target.brought == records(P, 0, 1, 2)
     assert desk.halts == []
@@ -160,7 +160,7 @@ def test_an_aborted_transaction_is_tried_again_whole():
 
 @pytest.mark.parametrize("number", [0, 1, 4, 8, 9])
 def test_what_follows_a_refused_record_stays_and_all_else_goes_on(number):
-    desk = Desk(InMemoryTarget(refuses={Record(P, number)}))
+    desk = CommandStates(InMemoryTarget(refuses={Record(P, number)}))
     mixed = [record for n in range(10) for record in (*records(P, n), *records(Q, n))]
     desk.bring(batch(mixed[:7]), batch(mixed[7:], p=10, q=10))
     assert [one for one in desk.target.brought if one.part == P] == records(P, *range(number))
@@ -174,7 +174,7 @@ def test_what_follows_a_refused_record_stays_and_all_else_goes_on(number):
 
 
 def test_two_partitions_may_be_refused_at_once():
-    desk = Desk(InMemoryTarget(refuses={Record(P, 2), Record(Q, 3)}))
+    desk = CommandStates(InMemoryTarget(refuses={Record(P, 2), Record(Q, 3)}))
     mixed = [record for n in range(6) for record in (*records(P, n), *records(Q, n))]
     desk.bring(batch(mixed, p=6, q=6))
     assert desk.target.positions == {P: 2, Q: 3}
@@ -182,7 +182,7 @@ def test_two_partitions_may_be_refused_at_once():
 
 
 def test_a_topic_that_was_made_anew_is_noted_from_its_beginning_in_the_same_transaction():
-    desk = Desk(InMemoryTarget())
+    desk = CommandStates(InMemoryTarget())
     desk.bring(batch(records(P, 0, 1, 2), p=3), batch([], NEW, p=0), batch(records(P, 0), NEW))
     assert desk.target.commits == 1
     assert desk.target.brought == [*records(P, 0, 1, 2), *records(P, 0)]
@@ -190,7 +190,7 @@ def test_a_topic_that_was_made_anew_is_noted_from_its_beginning_in_the_same_tran
 
 
 def test_a_record_that_was_refused_holds_back_nothing_of_a_topic_that_was_made_anew():
-    desk = Desk(InMemoryTarget(refuses={Record(P, 2)}))
+    desk = CommandStates(InMemoryTarget(refuses={Record(P, 2)}))
     desk.bring(batch(records(P, 1, 2, 3), p=4))
     assert desk.target.noted[P] == Position("old", 2, "there", Mark(1, 7))
     desk.bring(batch([], NEW, p=0), batch(records(P, 0, 1), NEW))
@@ -198,14 +198,14 @@ def test_a_record_that_was_refused_holds_back_nothing_of_a_topic_that_was_made_a
 
 
 def test_the_last_record_stays_known_where_only_an_end_is_noted():
-    desk = Desk(InMemoryTarget())
+    desk = CommandStates(InMemoryTarget())
     desk.bring(batch(records(P, 0, 1)))
     desk.bring(batch([], p=9))
     assert desk.target.noted[P] == Position("old", 9, "there", Mark(1, 7))
 
 
 def test_the_writer_says_when_it_is_done_with_all_that_came_before():
-    desk, passed = Desk(InMemoryTarget()), Event()
+    desk, passed = CommandStates(InMemoryTarget()), Event()
     desk.bring(batch(records(P, 0)), RelayedBatch("a", {}, passed=passed))
     assert passed.is_set()
     assert desk.target.brought == records(P, 0)

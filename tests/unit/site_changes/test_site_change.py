@@ -12,7 +12,7 @@ from millrace.site_changes.core.site_change import (
     plan_at_cluster,
     plan_site_change,
 )
-from millrace.site_changes.core.site_request import SiteAction, SiteRequest, SiteWishError
+from millrace.site_changes.core.site_request import SiteAction, SiteRequest, SiteRequestError
 from millrace.site_changes.text import plan_lines
 from millrace.sites.core.spec import LocalBroker, SiteSpec
 from millrace.sites.core.user_names import SITE_USERS
@@ -72,13 +72,13 @@ def plan(action: str, site: str, present: Present = PRESENT, **said: object) -> 
     ],
 )
 def test_what_cannot_be_is_refused_with_the_way_out(action, site, said, why):
-    with pytest.raises(SiteWishError, match=why):
+    with pytest.raises(SiteRequestError, match=why):
         plan(action, site, **said)
 
 
 def test_the_last_site_stays_while_a_pipeline_reads_all_sites():
     alone = Present(sites=(B,), pipelines=(EVERYWHERE,))
-    with pytest.raises(SiteWishError, match="the last, and everywhere would have none"):
+    with pytest.raises(SiteRequestError, match="the last, and everywhere would have none"):
         plan("retire", "plant-b", alone, typed="plant-b")
 
 

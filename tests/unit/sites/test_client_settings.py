@@ -14,7 +14,7 @@ from millrace.pipelines.io.loader import load_sites
 from millrace.platform.core.platform import Platform
 from millrace.relay.io.relay_files import load_clusters
 from millrace.site_changes.core.site_change import Present, plan_site_change
-from millrace.site_changes.core.site_request import SiteAction, SiteRequest, SiteWishError
+from millrace.site_changes.core.site_request import SiteAction, SiteRequest, SiteRequestError
 from millrace.sites.core.client_settings import JAVA, LIBRDKAFKA, check_client_settings, problem_of
 from millrace.sites.core.spec import SiteSpec
 
@@ -196,7 +196,7 @@ def test_the_form_refuses_it_too(action, said):
     there = SiteSpec(name="plant-a", bootstrap="old:9093")
     sites = () if action is SiteAction.ADD else (there,)
     wish = SiteRequest(action=action, site="plant-a", **{"bootstrap": "new:9093", **said})
-    with pytest.raises(SiteWishError, match=r"client|bootstrap"):
+    with pytest.raises(SiteRequestError, match=r"client|bootstrap"):
         plan_site_change(wish, Present(sites=sites))
 
 

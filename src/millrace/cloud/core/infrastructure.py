@@ -45,44 +45,44 @@ class TerraformStep(Frozen):
     commands: tuple[tuple[str, ...], ...]
 
 
-def refuse_unmeant(wish: EnvironmentRequest, environments: Collection[str]) -> None:
-    if wish.environment not in environments:
+def refuse_unmeant(request: EnvironmentRequest, environments: Collection[str]) -> None:
+    if request.environment not in environments:
         known = ", ".join(sorted(environments)) or "none: terraform/environments has no folder"
         raise InfrastructureError(
-            f"environment={wish.environment!r} is not a folder of terraform/environments;"
+            f"environment={request.environment!r} is not a folder of terraform/environments;"
             f" there is {known}"
         )
-    if wish.action is not TerraformAction.DESTROY and wish.typed:
+    if request.action is not TerraformAction.DESTROY and request.typed:
         raise InfrastructureError(
-            f"typed={wish.typed!r} is for destroy, and the action is {wish.action}; leave it"
+            f"typed={request.typed!r} is for destroy, and the action is {request.action}; leave it"
             " empty, or take another action"
         )
     if (
-        wish.action is TerraformAction.DESTROY
-        and not wish.dry_run
-        and wish.typed != wish.environment
+        request.action is TerraformAction.DESTROY
+        and not request.dry_run
+        and request.typed != request.environment
     ):
         raise InfrastructureError(
-            f"typed={wish.typed!r}: to destroy {wish.environment!r} with all that it holds, type"
-            " its name; with a dry run its plan is shown without"
+            f"typed={request.typed!r}: to destroy {request.environment!r} with all that it holds,"
+            " type its name; with a dry run its plan is shown without"
         )
 
 
-def refuse_dry_apply(wish: EnvironmentRequest) -> None:
+def refuse_dry_apply(request: EnvironmentRequest) -> None:
     """A person may agree by hand to what nobody was asked."""
-    if wish.dry_run:
+    if request.dry_run:
         raise InfrastructureError(
             "dry_run=True: a dry run's plan is not applied; trigger it again without"
         )
 
 
 def plan_step(
-    wish: EnvironmentRequest, directory: Path, plan_file: Path, backend: Path | None
+    request: EnvironmentRequest, directory: Path, plan_file: Path, backend: Path | None
 ) -> TerraformStep:
     """`backend` says where the state is, in an environment whose files leave that open."""
     where = (f"-backend-config={backend}",) if backend else ()
     init = (PROGRAM, "init", *_QUIET, _LOCK_WAIT, *where)
-    what = ("-destroy",) if wish.action is TerraformAction.DESTROY else ()
+    what = ("-destroy",) if request.action is TerraformAction.DESTROY else ()
     told = ("-detailed-exitcode", f"-out={plan_file}", *what)
     return TerraformStep(
         directory=directory, commands=(init, (PROGRAM, "plan", *_QUIET, _LOCK_WAIT, *told))

@@ -55,13 +55,13 @@ class Infrastructure:
     def step(self, name: str) -> TerraformRun:
         return TerraformRun(self._folder / name)
 
-    def begin_plan(self, wish: EnvironmentRequest) -> TerraformRun:
-        refuse_unmeant(wish, known_environments(self._layout))
+    def begin_plan(self, request: EnvironmentRequest) -> TerraformRun:
+        refuse_unmeant(request, known_environments(self._layout))
         make_private(self._folder.parent, self._folder)
         self._forget_old_runs()
         backend = self._layout.environments / "backend.hcl"
         told = backend if backend.exists() else None
-        return self._begin(PLAN, plan_step(wish, self._directory, self._plan_file, told))
+        return self._begin(PLAN, plan_step(request, self._directory, self._plan_file, told))
 
     def end_plan(self) -> Agreement:
         run = self.step(PLAN)
@@ -74,8 +74,8 @@ class Infrastructure:
             digest=_digest(self._plan_file) if code == CHANGES else "",
         )
 
-    def begin_apply(self, wish: EnvironmentRequest, digest: str) -> TerraformRun:
-        refuse_dry_apply(wish)
+    def begin_apply(self, request: EnvironmentRequest, digest: str) -> TerraformRun:
+        refuse_dry_apply(request)
         if not self._plan_file.exists() or _digest(self._plan_file) != digest:
             raise InfrastructureError(
                 f"{self._plan_file} is not the plan that you agreed to (made anew, or taken away);"

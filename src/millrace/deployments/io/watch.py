@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from millrace.base.errors import MillraceError, TransientError
 from millrace.deployments.io.keeper import BudgetUsedUpError, Clock, Keeper, KeeperOutcome, utc_now
-from millrace.incidents.io.event_reporter import Herald
+from millrace.incidents.io.event_reporter import EventReporter
 from millrace.jobs.core.condition import Condition
 from millrace.jobs.core.deployment import Deployment
 from millrace.jobs.core.heartbeat import Heartbeat
@@ -53,7 +53,7 @@ class JobWatch:
         # The journal is supervision's own, and so on this machine wherever the job is.
         self._mailbox = Mailbox(layout.job(job_id))
         self._journal = self._mailbox.read_journal()
-        self._herald = Herald(job_id, layout)
+        self._reporter = EventReporter(job_id, layout)
 
     def look(self) -> Event | None:
         """None while all is as it should be; otherwise what ends this shift."""
@@ -91,7 +91,7 @@ class JobWatch:
             raise
         self._trend = keeper.trend
         self._tell_change(outcome.decision, keeper.beat)
-        self._herald.on_trend(keeper.trend, keeper.policy, self._clock())
+        self._reporter.on_trend(keeper.trend, keeper.policy, self._clock())
         self._summarise(keeper, outcome)
         return None
 
@@ -109,9 +109,9 @@ class JobWatch:
         self._journal = before.noting(now, condition, reason).sampling(now, beat).hearing(beat)
         if self._journal != before:
             # Before it is noted as told: the same event twice is one.
-            self._herald.on_made_anew(before, self._journal)
+            self._reporter.on_made_anew(before, self._journal)
             self._mailbox.write_journal(self._journal)
-            self._herald.on_change(before, self._journal)
+            self._reporter.on_change(before, self._journal)
 
     def _await_budget(self) -> Event | None:
         deployment = self._files.deployment()

@@ -17,28 +17,28 @@ _LOG_LINES = 40
 
 
 def look(layout: Platform, pipeline: str, now: datetime, airflow: str) -> Scene:
-    spec, sight = read_alone(layout, pipeline), StatusView(layout)
+    spec, view = read_alone(layout, pipeline), StatusView(layout)
     if spec is None:
-        return _of_other_kind(sight, pipeline, now, airflow)
+        return _of_other_kind(view, pipeline, now, airflow)
     return Scene(
         at=now,
         airflow=airflow,
-        page=sight.page(spec),
+        page=view.page(spec),
         failed=_failed(layout, pipeline),
-        log=sight.log(spec.runner, spec.name, _LOG_LINES),
+        log=view.log(spec.runner, spec.name, _LOG_LINES),
     )
 
 
-def _of_other_kind(sight: StatusView, job_id: str, now: datetime, airflow: str) -> Scene:
+def _of_other_kind(view: StatusView, job_id: str, now: datetime, airflow: str) -> Scene:
     """What is known of a job that is no pipeline's; nothing, if there is none."""
-    job = sight.jobs().get(job_id)
+    job = view.jobs().get(job_id)
     if job is None:
         return Scene(at=now, airflow=airflow)
     return Scene(
         at=now,
         airflow=airflow,
         dag_id=load_kind(job.kind).dag_id(job_id),
-        log=sight.log(job.runner, job_id, _LOG_LINES),
+        log=view.log(job.runner, job_id, _LOG_LINES),
     )
 
 

@@ -23,7 +23,7 @@ from millrace.platform.core.platform import Platform
 log = logging.getLogger(__name__)
 
 
-class Herald:
+class EventReporter:
     """Of one pipeline, look by look."""
 
     def __init__(self, pipeline: str, layout: Platform) -> None:

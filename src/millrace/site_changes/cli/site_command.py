@@ -13,7 +13,7 @@ from millrace.base.output import Json, print_json, print_line
 from millrace.platform.io.environment import platform_here
 from millrace.relay.io.named_sites import find_site
 from millrace.site_changes.cli.site_table import list_rows, show_rows
-from millrace.site_changes.core.site_request import SiteAction, SiteRequest, SiteWishError
+from millrace.site_changes.core.site_request import SiteAction, SiteRequest, SiteRequestError
 from millrace.sites.core.spec import ClientSettings
 from millrace.sites.core.user_names import GATEWAY, SITE_USERS
 
@@ -64,7 +64,7 @@ def add(
 
     Example: millrace site add plant-c --bootstrap kafka.plant-c.example:9093 --dry-run
     """
-    wish = SiteRequest(
+    request = SiteRequest(
         action=SiteAction.ADD,
         site=name,
         bootstrap=bootstrap,
@@ -72,7 +72,7 @@ def add(
         client=_settings(client),
         local=local,
     )
-    _fulfil(wish, dry_run=dry_run, yes=yes)
+    _fulfil(request, dry_run=dry_run, yes=yes)
 
 
 @app.command()
@@ -93,14 +93,14 @@ def change(
 
     Example: millrace site change plant-a --client socket.keepalive.enable=true
     """
-    wish = SiteRequest(
+    request = SiteRequest(
         action=SiteAction.CHANGE,
         site=name,
         bootstrap=bootstrap,
         description=description,
         client=_settings(client),
     )
-    _fulfil(wish, dry_run=dry_run, yes=yes)
+    _fulfil(request, dry_run=dry_run, yes=yes)
 
 
 @app.command()
@@ -119,8 +119,8 @@ def retire(
     Topics, data and rows stay. Refused while a pipeline names the site; those that read all sites
     go on without it. Cut short, run it again.
     """
-    wish = SiteRequest(action=SiteAction.RETIRE, site=name, keep_users=keep_users)
-    _fulfil(wish, dry_run=dry_run, yes=yes)
+    request = SiteRequest(action=SiteAction.RETIRE, site=name, keep_users=keep_users)
+    _fulfil(request, dry_run=dry_run, yes=yes)
 
 
 @app.command()
@@ -141,8 +141,8 @@ def rotate(
 
     Example: millrace site rotate plant-a --user gateway --user app
     """
-    wish = SiteRequest(action=SiteAction.ROTATE, site=name, users=tuple(user or ()))
-    _fulfil(wish, dry_run=dry_run, yes=yes)
+    request = SiteRequest(action=SiteAction.ROTATE, site=name, users=tuple(user or ()))
+    _fulfil(request, dry_run=dry_run, yes=yes)
 
 
 @app.command("list")
@@ -164,7 +164,7 @@ def bundle(name: Name) -> None:
     layout = platform_here()
     site = find_site(layout, name)
     if GATEWAY not in known_users(layout, name):
-        raise SiteWishError(
+        raise SiteRequestError(
             f"there is no password of user {GATEWAY!r} of site {name!r} here; 'millrace site rotate"
             f" {name} --user {GATEWAY}' makes one, 'millrace up' for a broker of this machine"
         )
@@ -224,26 +224,26 @@ def revoke_device(
     print_line(f"{device} is revoked ({gone.fingerprint}); the list: {layout.revoked(site.name)}")
 
 
-def _fulfil(wish: SiteRequest, *, dry_run: bool, yes: bool) -> None:
+def _fulfil(request: SiteRequest, *, dry_run: bool, yes: bool) -> None:
     from millrace.site_changes.io.change_run import carry_out, plan_change
 
     layout = platform_here()
-    for line in plan_change(layout, wish.model_copy(update={"dry_run": True})).lines:
+    for line in plan_change(layout, request.model_copy(update={"dry_run": True})).lines:
         print_line(line)
     if dry_run:
         return
-    typed = wish.site if yes else _asked(wish)
-    if wish.action is SiteAction.RETIRE:
-        wish = wish.model_copy(update={"typed": typed})
-    made = carry_out(layout, plan_change(layout, wish), print_line)
+    typed = request.site if yes else _asked(request)
+    if request.action is SiteAction.RETIRE:
+        request = request.model_copy(update={"typed": typed})
+    made = carry_out(layout, plan_change(layout, request), print_line)
     if made:
         print_line(f"bundle for the gateway (holds its password): {made}")
 
 
-def _asked(wish: SiteRequest) -> str:
+def _asked(request: SiteRequest) -> str:
     """A person's yes: for what is hard to undo, the site's name."""
-    if wish.action is SiteAction.RETIRE:
-        return str(typer.prompt(f"To retire site {wish.site}, type its name"))
+    if request.action is SiteAction.RETIRE:
+        return str(typer.prompt(f"To retire site {request.site}, type its name"))
     if not typer.confirm("Do this?"):
         print_line("nothing was changed")
         raise typer.Exit(_NOT_AGREED)
@@ -254,5 +254,5 @@ def _settings(given: list[str] | None) -> ClientSettings:
     pairs = [text.partition("=") for text in given or ()]
     for key, sign, _ in pairs:
         if not (key and sign):
-            raise SiteWishError(f"--client {key}: write KEY=VALUE, or KEY= to take it away")
+            raise SiteRequestError(f"--client {key}: write KEY=VALUE, or KEY= to take it away")
     return {key: value for key, _, value in pairs}

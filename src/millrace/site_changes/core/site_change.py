@@ -1,4 +1,4 @@
-"""A change of the sites: a wish held against what there is, and refused or planned.
+"""A change of the sites: a request held against what there is, and refused or planned.
 
 Whatever is refused is refused here, before a file, a password or a cluster is touched.
 """
@@ -22,7 +22,7 @@ from millrace.provisioning.core.site_users import SetPassword, UserChange, plan_
 from millrace.site_changes.core.site_request import (
     SiteAction,
     SiteRequest,
-    SiteWishError,
+    SiteRequestError,
     make_site,
     merge_client,
     refuse_misplaced,
@@ -55,17 +55,17 @@ class SiteChange(Frozen):
     needs_cluster: bool = True
 
 
-def plan_site_change(wish: SiteRequest, present: Present) -> SiteChange:
-    refuse_misplaced(wish)
-    match wish.action:
+def plan_site_change(request: SiteRequest, present: Present) -> SiteChange:
+    refuse_misplaced(request)
+    match request.action:
         case SiteAction.ADD:
-            return _plan_add(wish, present)
+            return _plan_add(request, present)
         case SiteAction.CHANGE:
-            return _plan_change(wish, present)
+            return _plan_change(request, present)
         case SiteAction.RETIRE:
-            return _plan_retirement(wish, present)
+            return _plan_retirement(request, present)
         case SiteAction.ROTATE:
-            return _plan_rotation(wish, present)
+            return _plan_rotation(request, present)
 
 
 def plan_at_cluster(
@@ -81,39 +81,39 @@ def plan_at_cluster(
     return (*passwords, *plan_changes(change.wanted, actual))
 
 
-def _plan_add(wish: SiteRequest, present: Present) -> SiteChange:
-    if any(site.name == wish.site for site in present.sites):
-        raise SiteWishError(
-            f"site {wish.site!r} exists already (dags/sites/{wish.site}.yaml); change it, or give"
-            " the new one another name"
+def _plan_add(request: SiteRequest, present: Present) -> SiteChange:
+    if any(site.name == request.site for site in present.sites):
+        raise SiteRequestError(
+            f"site {request.site!r} exists already (dags/sites/{request.site}.yaml); change it, or"
+            " give the new one another name"
         )
-    if wish.bootstrap is None:
-        raise SiteWishError(
+    if request.bootstrap is None:
+        raise SiteRequestError(
             "bootstrap is missing; write host:port, such as kafka.plant-a.example:9093"
         )
     site = make_site(
-        name=wish.site,
-        bootstrap=wish.bootstrap,
-        description=wish.description or "",
-        client=merge_client({}, wish.client),
-        local={} if wish.local else None,
+        name=request.site,
+        bootstrap=request.bootstrap,
+        description=request.description or "",
+        client=merge_client({}, request.client),
+        local={} if request.local else None,
     )
     _refuse_shared_bootstrap(site, present.sites)
-    return _settled(SiteChange(action=wish.action, site=site), present)
+    return _settled(SiteChange(action=request.action, site=site), present)
 
 
-def _plan_change(wish: SiteRequest, present: Present) -> SiteChange:
-    before = _find(wish.site, present.sites)
-    said = wish.model_dump(include={"bootstrap", "description"}, exclude_none=True)
-    values = before.model_dump() | said | {"client": merge_client(before.client, wish.client)}
+def _plan_change(request: SiteRequest, present: Present) -> SiteChange:
+    before = _find(request.site, present.sites)
+    said = request.model_dump(include={"bootstrap", "description"}, exclude_none=True)
+    values = before.model_dump() | said | {"client": merge_client(before.client, request.client)}
     site = make_site(**values)
     if site == before:
-        raise SiteWishError(
+        raise SiteRequestError(
             f"site {before.name!r} is so already; say a bootstrap, a description or a client"
             " setting that differs"
         )
     _refuse_shared_bootstrap(site, [other for other in present.sites if other != before])
-    return _settled(SiteChange(action=wish.action, site=site, before=before), present)
+    return _settled(SiteChange(action=request.action, site=site, before=before), present)
 
 
 def _settled(change: SiteChange, present: Present) -> SiteChange:
@@ -122,7 +122,7 @@ def _settled(change: SiteChange, present: Present) -> SiteChange:
     others = [other for other in present.sites if other.name != site.name]
     problems = check_sites([*others, site])
     if problems:
-        raise SiteWishError(problems[0].text)
+        raise SiteRequestError(problems[0].text)
     moves = before is None or (site.bootstrap, site.client) != (before.bootstrap, before.client)
     asks = moves and site.local is None
     return change.model_copy(
@@ -134,42 +134,42 @@ def _settled(change: SiteChange, present: Present) -> SiteChange:
     )
 
 
-def _plan_retirement(wish: SiteRequest, present: Present) -> SiteChange:
+def _plan_retirement(request: SiteRequest, present: Present) -> SiteChange:
     leaving = {site.name: site for site in present.leaving}
     there = {site.name for site in present.sites}
     # Once more, where a retirement was cut short: its file has gone already.
-    if wish.site in leaving and wish.site not in there:
-        site, before = leaving[wish.site], None
+    if request.site in leaving and request.site not in there:
+        site, before = leaving[request.site], None
     else:
-        site = before = _find(wish.site, present.sites)
+        site = before = _find(request.site, present.sites)
         _refuse_while_needed(site, present)
-    if wish.typed != site.name and not wish.dry_run:
-        raise SiteWishError(
-            f"to retire site {site.name!r}, type its name once more; it was {wish.typed!r}"
+    if request.typed != site.name and not request.dry_run:
+        raise SiteRequestError(
+            f"to retire site {site.name!r}, type its name once more; it was {request.typed!r}"
         )
     return SiteChange(
-        action=wish.action,
+        action=request.action,
         site=site,
         before=before,
         readers=_readers(site, present.pipelines) if before else (),
-        needs_cluster=not wish.keep_users,
+        needs_cluster=not request.keep_users,
     )
 
 
-def _plan_rotation(wish: SiteRequest, present: Present) -> SiteChange:
-    site = _find(wish.site, present.sites)
-    if not wish.users:
-        raise SiteWishError(f"whose password? Name users: {', '.join(SITE_USERS)}")
-    for user in wish.users:
+def _plan_rotation(request: SiteRequest, present: Present) -> SiteChange:
+    site = _find(request.site, present.sites)
+    if not request.users:
+        raise SiteRequestError(f"whose password? Name users: {', '.join(SITE_USERS)}")
+    for user in request.users:
         if user not in SITE_USERS:
             guess = did_you_mean(user, SITE_USERS)
-            raise SiteWishError(
+            raise SiteRequestError(
                 f"site {site.name!r} has no user {user!r} of ours; {guess}there are:"
                 f" {', '.join(SITE_USERS)}"
             )
-    users = tuple(user for user in SITE_USERS if user in wish.users)
+    users = tuple(user for user in SITE_USERS if user in request.users)
     readers = _readers(site, present.pipelines)
-    return SiteChange(action=wish.action, site=site, before=site, users=users, readers=readers)
+    return SiteChange(action=request.action, site=site, before=site, users=users, readers=readers)
 
 
 def _refuse_shared_bootstrap(site: SiteSpec, others: Iterable[SiteSpec]) -> None:
@@ -177,7 +177,7 @@ def _refuse_shared_bootstrap(site: SiteSpec, others: Iterable[SiteSpec]) -> None
     for other in others:
         shared = mine & _servers(other)
         if shared:
-            raise SiteWishError(
+            raise SiteRequestError(
                 f"bootstrap={site.bootstrap!r}: {min(shared)} is the cluster of site"
                 f" {other.name!r}; each site has its own"
             )
@@ -187,12 +187,12 @@ def _refuse_while_needed(site: SiteSpec, present: Present) -> None:
     naming = [p.name for p in present.pipelines if p.sites != "all" and site.name in p.sites]
     if naming:
         files = ", ".join(f"dags/pipelines/{name}.yaml" for name in naming)
-        raise SiteWishError(
+        raise SiteRequestError(
             f"site {site.name!r} is named by {files}; take it out of `sites` there first"
         )
     of_all = [p.name for p in present.pipelines if p.sites == "all"]
     if of_all and len(present.sites) == 1:
-        raise SiteWishError(
+        raise SiteRequestError(
             f"site {site.name!r} is the last, and {', '.join(of_all)} would have none to read;"
             " stop and remove these pipelines, or add another site first"
         )
@@ -201,7 +201,7 @@ def _refuse_while_needed(site: SiteSpec, present: Present) -> None:
 def _find(name: str, sites: Iterable[SiteSpec]) -> SiteSpec:
     known = {site.name: site for site in sites}
     if name not in known:
-        raise SiteWishError(describe_unknown_site(name, list(known)))
+        raise SiteRequestError(describe_unknown_site(name, list(known)))
     return known[name]
 
 

@@ -36,8 +36,8 @@ class SiteRequest(Frozen):
     dry_run: bool = False
 
 
-class SiteWishError(MillraceError):
-    """A wish that cannot be granted, and the way out."""
+class SiteRequestError(MillraceError):
+    """A request that cannot be granted, and the way out."""
 
 
 _MEANT_FOR = {
@@ -51,20 +51,20 @@ _MEANT_FOR = {
 }
 
 
-def refuse_misplaced(wish: SiteRequest) -> None:
+def refuse_misplaced(request: SiteRequest) -> None:
     """A field that this action does not look at was meant for something else, or somewhere else."""
-    for key in wish.client:
+    for key in request.client:
         if may_be_secret(key):
-            raise SiteWishError(
+            raise SiteRequestError(
                 f"client.{key} may hold a secret, and a site's file, its plan and its history are"
                 " read by many; keep it where the client runs"
             )
     for name, actions in _MEANT_FOR.items():
-        if getattr(wish, name) and wish.action not in actions:
+        if getattr(request, name) and request.action not in actions:
             meant = " and ".join(actions)
-            raise SiteWishError(
-                f"{name} is for {meant}, and the action is {wish.action}; leave it empty, or take"
-                " another action"
+            raise SiteRequestError(
+                f"{name} is for {meant}, and the action is {request.action}; leave it empty, or"
+                " take another action"
             )
 
 
@@ -81,4 +81,4 @@ def make_site(**values: object) -> SiteSpec:
         problem = first["msg"].removeprefix("Value error, ")
         if first["type"] == "string_pattern_mismatch":
             problem = "write small letters, digits and '-', a letter first"
-        raise SiteWishError(f"{field}={first['input']!r}: {problem}") from error
+        raise SiteRequestError(f"{field}={first['input']!r}: {problem}") from error

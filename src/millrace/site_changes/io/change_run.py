@@ -16,7 +16,7 @@ from millrace.provisioning.io.site_admin import admin_of, provision_as_admin
 from millrace.secrets.io.passwords import draft_password, known_users, take_up
 from millrace.secrets.io.pki import BrokenPkiError, ensure_administrator, ensure_authority
 from millrace.site_changes.core.site_change import SiteChange, plan_at_cluster, plan_site_change
-from millrace.site_changes.core.site_request import SiteAction, SiteRequest, SiteWishError
+from millrace.site_changes.core.site_request import SiteAction, SiteRequest, SiteRequestError
 from millrace.site_changes.io.present import read_present
 from millrace.site_changes.io.retirement import retire
 from millrace.site_changes.text import plan_lines
@@ -42,9 +42,9 @@ class SitePlan:
         return plan_lines(self.change, self.at_cluster)
 
 
-def plan_change(layout: Platform, wish: SiteRequest, timeout_s: float = 15.0) -> SitePlan:
+def plan_change(layout: Platform, request: SiteRequest, timeout_s: float = 15.0) -> SitePlan:
     """Writes nothing but the papers by which a new cluster is asked."""
-    change = plan_site_change(wish, read_present(layout))
+    change = plan_site_change(request, read_present(layout))
     if not change.needs_cluster:
         return SitePlan(change)
     return SitePlan(change, _ask_cluster(layout, change, timeout_s))
@@ -110,7 +110,7 @@ def _ensure_certificate(layout: Platform, site: SiteSpec) -> None:
     try:
         ensure_administrator(layout, site)
     except BrokenPkiError as error:
-        raise SiteWishError(
+        raise SiteRequestError(
             f"there is no certificate of an administrator of site {site.name!r}, and none can be"
             f" made here without the CA's key; put it, its key and the CA in {file} (0600)"
         ) from error
@@ -123,7 +123,7 @@ def _add(layout: Platform, plan: SitePlan, say: Say) -> None:
     if not layout.ca.exists():
         ensure_authority(layout)
     if not write_new(file, new_site_text(site), _SPEC_MODE):
-        raise SiteWishError(f"{file} was written by somebody else meanwhile; it was left alone")
+        raise SiteRequestError(f"{file} was written by somebody else meanwhile; it was left alone")
     say(f"{file}: written")
 
 

@@ -19,7 +19,7 @@ from millrace.gateway.commands.core.command import (
     read_command,
     read_response,
 )
-from millrace.gateway.commands.core.command_states import Desk, Memory, Rules
+from millrace.gateway.commands.core.command_states import CommandStates, Memory, Rules
 from millrace.gateway.routes.core.risk import RISK
 from millrace.gateway.spec.core.gateway_file import GatewaySpec
 from millrace.gateway.spec.core.mqtt_input import MqttCommands
@@ -37,23 +37,23 @@ def command(command_id: str = "c1", life_s: float = 60, **values: Any) -> Comman
     return Command.model_validate({**own, "expires_at": at(life_s), **values})
 
 
-def desk(*commands: Command, **rules: Any) -> Desk:
-    made = Desk(Memory(), Rules(**rules))
+def desk(*commands: Command, **rules: Any) -> CommandStates:
+    made = CommandStates(Memory(), Rules(**rules))
     for one in commands:
         assert made.on_command(one, START, START) is None
     return made
 
 
-def restarted(before: Desk, **rules: Any) -> Desk:
+def restarted(before: CommandStates, **rules: Any) -> CommandStates:
     text = before.memory({0: 1}).model_dump_json()
-    return Desk(Memory.model_validate_json(text), Rules(**rules))
+    return CommandStates(Memory.model_validate_json(text), Rules(**rules))
 
 
-def sent(made: Desk, now_s: float = 1, reaches: bool = True) -> list[str]:
+def sent(made: CommandStates, now_s: float = 1, reaches: bool = True) -> list[str]:
     return [one.command.id for one in made.start_sending(lambda _: reaches, at(now_s))]
 
 
-def recorded(made: Desk, outcome: CommandOutcome | None) -> CommandOutcome:
+def recorded(made: CommandStates, outcome: CommandOutcome | None) -> CommandOutcome:
     assert outcome
     made.on_recorded(outcome.id)
     return outcome
@@ -158,7 +158,7 @@ def test_who_is_not_answered_expires_and_says_why(is_sent, text):
 def test_what_has_expired_is_never_sent():
     made = desk(command())
     assert sent(made, 60) == []
-    late = Desk(Memory(), Rules())
+    late = CommandStates(Memory(), Rules())
     outcome = recorded(late, late.on_command(command(), START, at(60)))
     assert outcome.outcome is CommandResult.EXPIRED
     assert sent(late, 61) == []
@@ -187,7 +187,7 @@ def test_an_id_is_known_until_its_command_has_expired():
     ids=["device", "life", "room"],
 )
 def test_what_is_refused_is_told_of_and_never_sent(given, rules, verdict):
-    made = Desk(Memory(), Rules(**rules))
+    made = CommandStates(Memory(), Rules(**rules))
     if "most_open" in rules:
         made.on_command(command("c1"), START, START)
     outcome = recorded(made, made.on_command(given, START, START))

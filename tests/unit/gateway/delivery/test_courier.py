@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from millrace.gateway.delivery.core.look_back import TopicHistory, TopicSight
+from millrace.gateway.delivery.core.look_back import TopicHistory, TopicView
 from millrace.gateway.delivery.io.courier import Courier, courier_of
 from millrace.gateway.spool.core.bounds import SpoolBounds
 from millrace.gateway.spool.core.message_identity import content_of
@@ -81,16 +81,16 @@ def test_what_was_dropped_last_of_all_is_not_waited_for(tmp_path):
 def test_what_was_found_in_a_topic_means_nothing_in_the_one_made_anew(tmp_path):
     courier = new_courier(tmp_path)
     keep(courier, 1)
-    courier.begin("t", TopicSight("old", {0: 0}, {0: 0}))
+    courier.begin("t", TopicView("old", {0: 0}, {0: 0}))
     record = courier.next()
     assert record
     courier.hand_over(record)
     courier.rewind()
-    courier.begin("t", TopicSight("old", {0: 0}, {0: 1}))
+    courier.begin("t", TopicView("old", {0: 0}, {0: 1}))
     found = (courier.headers(record), content_of(record.draft.key, record.draft.value))
     courier.find("t", [found])
     courier.rewind()
     assert courier.next() == record, "this link has not looked at the topic"
-    plan = courier.begin("t", TopicSight("new", {0: 0}, {0: 0}))
+    plan = courier.begin("t", TopicView("new", {0: 0}, {0: 0}))
     assert plan.history is TopicHistory.ANEW
     assert deliver(courier) == [0]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace.gateway.delivery.core.look_back import TopicSight
+from millrace.gateway.delivery.core.look_back import TopicView
 from millrace.gateway.delivery.core.window import DeliveryProgress
 from millrace.gateway.delivery.io.courier import Courier
 from millrace.gateway.delivery.io.dead_letters import DeadLetters
@@ -65,14 +65,14 @@ def courier_of(file: Path, letters: DeadLetters) -> Courier:
 def test_a_crash_in_the_middle_sends_none_twice_and_returns_what_is_refused_again(file):
     letters = DeadLetters(file.parent, 1 << 20, 100)
     courier = courier_of(file, letters)
-    courier.begin("t", TopicSight("id", {0: 0}, {0: 5}))
+    courier.begin("t", TopicView("id", {0: 0}, {0: 5}))
     first = courier.next()
     assert first
     courier.hand_over(first)  # it arrives, and nobody hears of it
     arrived = (courier.headers(first), content_of(first.draft.key, first.draft.value))
 
     again = courier_of(file, letters)
-    plan = again.begin("t", TopicSight("id", {0: 0}, {0: 6}))
+    plan = again.begin("t", TopicView("id", {0: 0}, {0: 6}))
     assert (plan.begins, plan.ends) == ({0: 5}, {0: 6})
     again.find("t", [arrived])
     second = again.next()

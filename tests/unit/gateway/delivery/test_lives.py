@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from millrace.gateway.delivery.core.look_back import GLANCE, TopicSight
+from millrace.gateway.delivery.core.look_back import GLANCE, TopicView
 from millrace.gateway.delivery.io import courier
 from millrace.gateway.delivery.io.courier import courier_of
 from millrace.gateway.delivery.io.progress_file import ProgressFile
@@ -60,7 +60,7 @@ class Site:
     def connect(self) -> None:
         self.courier.rewind()
         end = len(self.broker)
-        plan = self.courier.begin("t", TopicSight(f"id-{self.topics}", {0: 0}, {0: end}))
+        plan = self.courier.begin("t", TopicView(f"id-{self.topics}", {0: 0}, {0: end}))
         self.ends["t", 0] = end
         there = self.broker[plan.begins[0] : plan.ends[0]] if plan.ends else []
         found = ((one, content_of(None, value)) for one, value in there)
@@ -347,7 +347,7 @@ def test_what_was_sent_beyond_what_a_restored_machine_allowed_is_found_on_every_
     site.restore_machine(tmp_path)
     assert site.courier.next().draft.value == b"of u"
     there = [(one, content_of(None, value)) for one, value in site.broker]
-    site.courier.begin("u", TopicSight("id-u", {0: 0}, {0: len(there)}))
+    site.courier.begin("u", TopicView("id-u", {0: 0}, {0: len(there)}))
     site.courier.find("u", there)
     site.connect()
     site.deliver()

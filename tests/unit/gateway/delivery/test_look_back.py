@@ -8,15 +8,15 @@ from millrace.gateway.delivery.core.look_back import (
     GLANCE,
     Known,
     TopicHistory,
-    TopicSight,
+    TopicView,
     plan_look_back,
 )
 
-SIGHT = TopicSight("id-1", begins={0: 10, 1: 0}, ends={0: 500, 1: 20})
+SIGHT = TopicView("id-1", begins={0: 10, 1: 0}, ends={0: 500, 1: 20})
 
 
 @pytest.mark.parametrize(
-    ("known", "sight", "history", "begins"),
+    ("known", "topic_view", "history", "begins"),
     [
         (Known("id-1", {0: 480, 1: 20}), SIGHT, TopicHistory.SAME, {0: 480, 1: 20}),
         (Known("id-1", {0: 480}), SIGHT, TopicHistory.SAME, {0: 480, 1: 0}),
@@ -38,10 +38,10 @@ SIGHT = TopicSight("id-1", begins={0: 10, 1: 0}, ends={0: 500, 1: 20})
         "of a broker without ids",
     ],
 )
-def test_what_may_have_been_sent_is_looked_for(known, sight, history, begins):
-    plan = plan_look_back(known, sight, may_have_sent=True)
+def test_what_may_have_been_sent_is_looked_for(known, topic_view, history, begins):
+    plan = plan_look_back(known, topic_view, may_have_sent=True)
     assert (plan.history, plan.safe) == (history, begins)
-    assert (plan.begins, plan.ends) == (begins, sight.ends)
+    assert (plan.begins, plan.ends) == (begins, topic_view.ends)
 
 
 def test_a_topic_that_nothing_was_sent_to_begins_at_its_ends():
@@ -51,10 +51,10 @@ def test_a_topic_that_nothing_was_sent_to_begins_at_its_ends():
 
 def test_who_has_sent_nothing_that_is_not_done_takes_a_glance():
     """Where it ends, the window's next positions do."""
-    sight = TopicSight("id-1", begins={0: 10, 1: 0}, ends={0: 5_000_000, 1: 20})
-    plan = plan_look_back(Known("id-1", {0: 20, 1: 20}), sight, may_have_sent=False)
+    topic_view = TopicView("id-1", begins={0: 10, 1: 0}, ends={0: 5_000_000, 1: 20})
+    plan = plan_look_back(Known("id-1", {0: 20, 1: 20}), topic_view, may_have_sent=False)
     assert plan.safe == plan.begins == {0: 20, 1: 20}
     assert plan.ends == {0: 20 + GLANCE, 1: 20}
-    anew = plan_look_back(Known("id-0", {0: 20, 1: 0}), sight, may_have_sent=False)
-    assert (anew.history, anew.safe) == (TopicHistory.ANEW, sight.begins)
+    anew = plan_look_back(Known("id-0", {0: 20, 1: 0}), topic_view, may_have_sent=False)
+    assert (anew.history, anew.safe) == (TopicHistory.ANEW, topic_view.begins)
     assert anew.ends == {0: 10 + GLANCE, 1: 20}

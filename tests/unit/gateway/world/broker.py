@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from confluent_kafka import KafkaError
 
-from millrace.gateway.delivery.core.look_back import TopicSight
+from millrace.gateway.delivery.core.look_back import TopicView
 from millrace.gateway.delivery.io.forwarder import LinkBrokenError, OnDelivery
 from millrace.gateway.spool.core.message_identity import Found, Headers, content_of
 from millrace.kafka.io.client_errors import SiteError
@@ -85,14 +85,14 @@ class Look:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
 
-    def at(self, topic: str) -> TopicSight:
+    def at(self, topic: str) -> TopicView:
         if not self._broker.is_up:
             raise SiteError("plant-m", "nobody answers")
         found = self._broker.topics[topic]
         if found.refuses:
-            return TopicSight(refusal="no right")
+            return TopicView(refusal="no right")
         ends = {number: len(log) for number, log in enumerate(found.logs)}
-        return TopicSight(found.id, dict.fromkeys(ends, 0), ends)
+        return TopicView(found.id, dict.fromkeys(ends, 0), ends)
 
     def messages(
         self, topic: str, begins: Mapping[int, int], ends: Mapping[int, int]

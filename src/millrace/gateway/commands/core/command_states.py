@@ -59,7 +59,7 @@ class Rules(Frozen):
     most_open: int = 1_000
 
 
-class Desk:
+class CommandStates:
     def __init__(self, memory: Memory, rules: Rules) -> None:
         self._rules = rules
         self._open = dict(memory.open)

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 from millrace.gateway.commands.core.command import Answer, Command, CommandOutcome, read_command
-from millrace.gateway.commands.core.command_states import Desk, Open, Rules
+from millrace.gateway.commands.core.command_states import CommandStates, Open, Rules
 from millrace.gateway.commands.io.command_feed import Arrived
 from millrace.gateway.commands.io.memory_file import MemoryFile
 from millrace.gateway.commands.io.present_devices import Devices
@@ -52,12 +52,12 @@ class Commander:
         self._committer = committer
         self._clock = clock
         memory = file.read()
-        self._desk = Desk(memory, rules)
+        self._states = CommandStates(memory, rules)
         self._most_decided = rules.most_open
         self.positions = memory.positions
         for command_id in (*memory.open, *memory.decided):
             if self._has_outcome(command_id):
-                self._desk.on_recorded(command_id)
+                self._states.on_recorded(command_id)
         self.devices = Devices()
         self.carriers: list[Carrier] = [self.devices]
         self._noted: dict[str, list[Noted]] = {}
@@ -67,15 +67,15 @@ class Commander:
 
     @property
     def open_count(self) -> int:
-        return self._desk.open_count
+        return self._states.open_count
 
     @property
     def is_crowded(self) -> bool:
         """Outcomes wait for room in the spool: no more commands are taken."""
-        return self._desk.decided_count >= self._most_decided
+        return self._states.decided_count >= self._most_decided
 
     def start(self) -> None:
-        for outcome in self._desk.decided:
+        for outcome in self._states.decided:
             self._record(outcome)
         self._task = asyncio.create_task(self._work())
 
@@ -94,11 +94,11 @@ class Commander:
 
     def answer(self, answer: Answer, device: str, noted: Noted) -> None:
         """From a device; `noted` is called when it need not say it again."""
-        outcome = self._desk.on_answer(answer, device, self._clock())
+        outcome = self._states.on_answer(answer, device, self._clock())
         if outcome:
             self._noted.setdefault(answer.id, []).append(noted)
             self._record(outcome)
-        elif self._desk.is_decided(answer.id):
+        elif self._states.is_decided(answer.id):
             self._noted.setdefault(answer.id, []).append(noted)
         else:
             log.warning("%s answers command %s, which it has not", device, answer.id)
@@ -106,7 +106,7 @@ class Commander:
 
     def take_back(self, command_id: str) -> None:
         """Nobody was there to hear it."""
-        self._desk.take_back(command_id)
+        self._states.take_back(command_id)
 
     def look_around(self) -> None:
         """A device may be there by now."""
@@ -118,7 +118,7 @@ class Commander:
             log.error("no command, passed over: partition %s offset %s", *arrived[:2])
         elif not self._has_outcome(command.id):
             broker_time = datetime.fromtimestamp(arrived.time_ms / 1000, UTC)
-            outcome = self._desk.on_command(command, broker_time, self._clock())
+            outcome = self._states.on_command(command, broker_time, self._clock())
             if outcome:
                 self._record(outcome)
 
@@ -126,10 +126,10 @@ class Commander:
         try:
             while True:
                 self._news.clear()
-                for outcome in self._desk.on_timer(self._clock()):
+                for outcome in self._states.on_timer(self._clock()):
                     self._record(outcome)
-                sent = self._desk.start_sending(self._reaches, self._clock())
-                await asyncio.to_thread(self._file.write, self._desk.memory(self.positions))
+                sent = self._states.start_sending(self._reaches, self._clock())
+                await asyncio.to_thread(self._file.write, self._states.memory(self.positions))
                 for one in sent:
                     self._carry(one)
                 with suppress(TimeoutError):
@@ -148,7 +148,7 @@ class Commander:
             if is_in_time and carrier.reaches(command.device) and carrier.carry(command):
                 log.info("command %s %s sent to %s", command.id, command.name, command.device)
                 return
-        self._desk.take_back(command.id)
+        self._states.take_back(command.id)
 
     def _record(self, outcome: CommandOutcome) -> None:
         value = outcome.model_dump_json().encode()
@@ -159,7 +159,7 @@ class Commander:
 
     def _on_recorded(self, outcome: CommandOutcome) -> None:
         log.info("command %s of %s: %s", outcome.id, outcome.device, outcome.outcome)
-        self._desk.on_recorded(outcome.id)
+        self._states.on_recorded(outcome.id)
         for noted in self._noted.pop(outcome.id, ()):
             noted()
         self._news.set()

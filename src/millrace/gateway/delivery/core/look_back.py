@@ -25,7 +25,7 @@ class TopicHistory(Enum):
 
 
 @dataclass(frozen=True)
-class TopicSight:
+class TopicView:
     """A topic as the broker shows it."""
 
     # Another for each topic that is made, whatever its name; empty: this broker has none.
@@ -56,27 +56,33 @@ class LookBack:
 
 
 def plan_look_back(
-    known: Known | None, sight: TopicSight, *, may_have_sent: bool, another_may_have: bool = False
+    known: Known | None,
+    topic_view: TopicView,
+    *,
+    may_have_sent: bool,
+    another_may_have: bool = False,
 ) -> LookBack:
     """`may_have_sent`: messages that are not done may have been sent before. `another_may_have`: by
     a spool of which this one is a copy, so that nothing that is kept here tells where."""
-    history = _history(known, sight)
+    history = _history(known, topic_view)
     if known is None:
         if another_may_have:
-            return LookBack(history, sight.begins, sight.begins, sight.ends)
-        return LookBack(history, sight.ends, {}, {})
+            return LookBack(history, topic_view.begins, topic_view.begins, topic_view.ends)
+        return LookBack(history, topic_view.ends, {}, {})
     kept = known.offsets if history is TopicHistory.SAME else {}
-    begins = {number: max(kept.get(number, 0), first) for number, first in sight.begins.items()}
+    begins = {
+        number: max(kept.get(number, 0), first) for number, first in topic_view.begins.items()
+    }
     if may_have_sent:
-        return LookBack(history, begins, begins, sight.ends)
-    ends = {number: min(end, begins[number] + GLANCE) for number, end in sight.ends.items()}
+        return LookBack(history, begins, begins, topic_view.ends)
+    ends = {number: min(end, begins[number] + GLANCE) for number, end in topic_view.ends.items()}
     return LookBack(history, begins, begins, ends)
 
 
-def _history(known: Known | None, sight: TopicSight) -> TopicHistory:
+def _history(known: Known | None, topic_view: TopicView) -> TopicHistory:
     if known is None:
         return TopicHistory.SAME
-    if known.id and sight.id and known.id != sight.id:
+    if known.id and topic_view.id and known.id != topic_view.id:
         return TopicHistory.ANEW
-    is_shorter = any(at > sight.ends.get(number, 0) for number, at in known.offsets.items())
+    is_shorter = any(at > topic_view.ends.get(number, 0) for number, at in known.offsets.items())
     return TopicHistory.BACK if is_shorter else TopicHistory.SAME

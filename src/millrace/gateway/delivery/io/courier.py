@@ -12,7 +12,7 @@ from millrace.gateway.delivery.core.found_at_broker import FoundAtBroker
 from millrace.gateway.delivery.core.look_back import (
     LookBack,
     TopicHistory,
-    TopicSight,
+    TopicView,
     plan_look_back,
 )
 from millrace.gateway.delivery.core.window import Window
@@ -256,7 +256,7 @@ class Courier:
         self._nameless, self._unwritable = None, ""
         self._forget_letters()
 
-    def begin(self, topic: str, sight: TopicSight) -> LookBack:
+    def begin(self, topic: str, topic_view: TopicView) -> LookBack:
         """On a new link, where a topic is seen so; it is written down before anything is sent."""
         window, with_more = self.window, self._with_more()
         if self._another_has_sent(with_more):
@@ -264,11 +264,11 @@ class Courier:
         self._looks_at_all = window.may_have_sent or topic.encode() in with_more
         plan = plan_look_back(
             window.known(topic),
-            sight,
+            topic_view,
             may_have_sent=self._looks_at_all,
             another_may_have=window.another_may_have_sent,
         )
-        self.window.begin(topic, sight.id, plan.safe)
+        self.window.begin(topic, topic_view.id, plan.safe)
         if plan.history is not TopicHistory.SAME:
             # What was met in the former topic is nowhere else.
             self._rename_from_the_first_of_another()

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from confluent_kafka import KafkaError, KafkaException, Message
 
-from millrace.gateway.delivery.core.look_back import TopicHistory, TopicSight
+from millrace.gateway.delivery.core.look_back import TopicHistory, TopicView
 from millrace.gateway.delivery.core.window import Part, Window
 from millrace.gateway.delivery.io.courier import Courier
 from millrace.gateway.spool.core.message_identity import Found, Headers
@@ -55,7 +55,7 @@ class LinkBrokenError(SiteError):
 
 
 class Look(Protocol):
-    def at(self, topic: str) -> TopicSight: ...
+    def at(self, topic: str) -> TopicView: ...
     def messages(
         self, topic: str, begins: Mapping[int, int], ends: Mapping[int, int]
     ) -> Iterable[Found]: ...
@@ -136,14 +136,14 @@ class Forwarder:
     def _look_at(self, look: Look, courier: Courier, topic: str) -> None:
         """What is known of a topic is written down before anything is sent to it."""
         self._seen.add((courier.name, topic.encode()))
-        sight = look.at(topic)
-        if sight.refusal:
-            self._refuse(topic.encode(), sight.refusal)
+        topic_view = look.at(topic)
+        if topic_view.refusal:
+            self._refuse(topic.encode(), topic_view.refusal)
             return
-        self._ends.update({(topic, number): end for number, end in sight.ends.items()})
-        plan = courier.begin(topic, sight)
+        self._ends.update({(topic, number): end for number, end in topic_view.ends.items()})
+        plan = courier.begin(topic, topic_view)
         is_back = topic in self._gone_back and plan.history is TopicHistory.SAME
-        self._tell(topic, sight, TopicHistory.BACK if is_back else plan.history)
+        self._tell(topic, topic_view, TopicHistory.BACK if is_back else plan.history)
         count = sum(max(0, end - plan.begins[part]) for part, end in plan.ends.items())
         if count:
             self.busy_with = f"looking through {count:,} messages of topic {topic!r}"
@@ -160,12 +160,12 @@ class Forwarder:
                 raise LinkBrokenError("gateway", "it ends while it looks through a topic")
             yield one
 
-    def _tell(self, topic: str, sight: TopicSight, history: TopicHistory) -> None:
-        if history is TopicHistory.SAME or (topic, sight.id, history) in self._told:
+    def _tell(self, topic: str, topic_view: TopicView, history: TopicHistory) -> None:
+        if history is TopicHistory.SAME or (topic, topic_view.id, history) in self._told:
             return
         if history is TopicHistory.ANEW:
             # One topic is seen by several inputs; a broker may go back more than once.
-            self._told.add((topic, sight.id, history))
+            self._told.add((topic, topic_view.id, history))
             self.made_anew += 1
         else:
             self.gone_back += 1

@@ -16,7 +16,7 @@ from confluent_kafka import (
 )
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
-from millrace.gateway.delivery.core.look_back import TopicSight
+from millrace.gateway.delivery.core.look_back import TopicView
 from millrace.gateway.spool.core.message_identity import Found, Headers, content_of
 from millrace.kafka.io.client_errors import Watch, watched
 from millrace.kafka.io.header_bytes import are_readable
@@ -54,12 +54,12 @@ class TopicPoll:
     def __exit__(self, *_: object) -> None:
         self._consumer.close()
 
-    def at(self, topic: str) -> TopicSight:
+    def at(self, topic: str) -> TopicView:
         """Raises a SiteError where nobody answers."""
         try:
             found = self._consumer.list_topics(topic, timeout=_TIMEOUT_S).topics[topic]
             if found.error:
-                return TopicSight(refusal=str(self._watch.explain(found.error, topic)))
+                return TopicView(refusal=str(self._watch.explain(found.error, topic)))
             # The id first: where the topic is made anew meanwhile, what follows does not fit it,
             # and the next look sees another.
             topic_id = self._id_of(topic)
@@ -67,7 +67,7 @@ class TopicPoll:
         except KafkaException as error:
             self._consumer.poll(0)  # until now nobody let the watch hear the reason
             raise self._watch.explain(error.args[0], topic) from error
-        return TopicSight(topic_id, begins, ends)
+        return TopicView(topic_id, begins, ends)
 
     def messages(
         self, topic: str, begins: Mapping[int, int], ends: Mapping[int, int]
