@@ -14,9 +14,10 @@ from millrace.pipelines.core.spec import PipelineSpec
 from millrace.platform.core.platform import Platform
 from millrace.tasks.core.schedule import hourly, nightly
 from millrace_airflow.base.host import AssetOrTimeSchedule, CronTriggerTimetable
+from millrace_airflow.base.plan_approve_do import plan_approve_do
 from millrace_airflow.quality.commit_trigger import NewRowsTrigger
 from millrace_airflow.repair.replay_form import replay_form, site_names
-from millrace_airflow.repair.replay_operators import ApproveReplayOperator, ReplayOperator
+from millrace_airflow.repair.replay_operators import ReplayOperator, approve_replay
 from millrace_airflow.repair.verify_operators import VerifyOperator
 from millrace_airflow.tasks.task_operators import (
     BackfillOperator,
@@ -137,19 +138,12 @@ def replay_dag(layout: Platform) -> DAG | None:
     pipelines = known_pipelines(layout)
     if not pipelines:
         return None
-    with DAG(
+    return plan_approve_do(
         "replay",
+        form=replay_form(pipelines, site_names(layout)),
+        plan=lambda: ReplayOperator(task_id="look", dry_run=True),
+        approve=approve_replay,
+        do=lambda: ReplayOperator(task_id="add", dry_run=False),
         description="Adds what is missing of a span to the tables, after a person's yes",
         doc_md=docs.REPLAY,
-        schedule=None,
-        params=replay_form(pipelines, site_names(layout)),
-        tags={"replay"},
-        **_COMMON,
-    ) as dag:
-        look = ReplayOperator(task_id="look", dry_run=True)
-        (
-            look
-            >> ApproveReplayOperator(task_id="approve")
-            >> ReplayOperator(task_id="add", dry_run=False)
-        )
-    return dag
+    )

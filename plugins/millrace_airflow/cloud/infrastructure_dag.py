@@ -8,31 +8,24 @@ from millrace.cloud.core.infrastructure import TerraformAction
 from millrace.cloud.io.environment_run import known_environments
 from millrace.deployments import text as docs
 from millrace.platform.core.platform import Platform
+from millrace_airflow.base.plan_approve_do import plan_approve_do, text_field, tick
 from millrace_airflow.cloud.infrastructure_operators import (
     ApplyInfrastructureOperator,
-    ApproveInfrastructureOperator,
     PlanInfrastructureOperator,
+    approve_infrastructure,
 )
 
 
 def infrastructure_dag(layout: Platform) -> DAG:
-    with DAG(
+    return plan_approve_do(
         "infrastructure",
+        form=_form(known_environments(layout)),
+        plan=lambda: PlanInfrastructureOperator(task_id="plan"),
+        approve=approve_infrastructure,
+        do=lambda: ApplyInfrastructureOperator(task_id="apply"),
         description="Brings up, changes or destroys the cloud's parts, after a person's yes",
         doc_md=docs.INFRASTRUCTURE,
-        schedule=None,
-        params=_form(known_environments(layout)),
-        tags={"infrastructure"},
-        catchup=False,
-        max_active_runs=1,
-        is_paused_upon_creation=False,
-    ) as dag:
-        (
-            PlanInfrastructureOperator(task_id="plan")
-            >> ApproveInfrastructureOperator(task_id="approve")
-            >> ApplyInfrastructureOperator(task_id="apply")
-        )
-    return dag
+    )
 
 
 def _form(known: list[str]) -> dict[str, Param]:
@@ -52,16 +45,6 @@ def _form(known: list[str]) -> dict[str, Param]:
             description="apply: makes the cloud as the files say. destroy: takes away all that the"
             " environment has. Either is planned first, and waits for your yes to that plan.",
         ),
-        "typed": Param(
-            None,
-            type=["null", "string"],
-            title="Type the environment's name",
-            description="For destroy: once more, to be sure.",
-        ),
-        "dry_run": Param(
-            False,
-            type="boolean",
-            title="Dry run",
-            description="Only show the plan; ask nobody and change nothing.",
-        ),
+        "typed": text_field("Type the environment's name", "For destroy: once more, to be sure."),
+        "dry_run": tick("Dry run", "Only show the plan; ask nobody and change nothing."),
     }

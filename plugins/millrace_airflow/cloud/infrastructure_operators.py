@@ -11,9 +11,8 @@ from millrace.cloud.core.infrastructure import EnvironmentRequest, TerraformActi
 from millrace.cloud.io.environment_run import APPLY, PLAN, Infrastructure
 from millrace.cloud.io.terraform_run import TerraformRun
 from millrace.platform.io.environment import platform_here
-from millrace_airflow.base.approval import ApprovePlanOperator
-from millrace_airflow.base.host import AirflowSkipException
 from millrace_airflow.base.plain_errors import said_plainly
+from millrace_airflow.base.plan_approve_do import ApprovePlanOperator
 from millrace_airflow.cloud.infrastructure_trigger import InfrastructureTrigger
 
 
@@ -68,17 +67,14 @@ class PlanInfrastructureOperator(TerraformOperator):
         return agreement.model_dump()
 
 
-class ApproveInfrastructureOperator(ApprovePlanOperator):
-    """Waits for a person, who sees the plan; skipped where there is nothing to decide."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        question = "{{ params.action | capitalize }} environment {{ params.environment }}?"
-        super().__init__(subject=question, shown_by=PLAN, **kwargs)
-
-    def execute(self, context: Context) -> Any:
-        if not context["ti"].xcom_pull(task_ids=PLAN)["has_changes"]:
-            raise AirflowSkipException("nothing to change")
-        return super().execute(context)
+def approve_infrastructure() -> ApprovePlanOperator:
+    return ApprovePlanOperator(
+        task_id="approve",
+        subject="{{ params.action | capitalize }} environment {{ params.environment }}?",
+        shown_by=PLAN,
+        needs="has_changes",
+        needless="nothing to change",
+    )
 
 
 class ApplyInfrastructureOperator(TerraformOperator):

@@ -17,7 +17,7 @@ from millrace.deployments.io.keeper import utc_now
 from millrace.fleet.core.incident_page import render_incident
 from millrace.fleet.io.incident_scene import look
 from millrace.incidents.core.event import Event
-from millrace.incidents.core.incident import Incident, gather, replay_form
+from millrace.incidents.core.incident import Incident, gather, offered_replay
 from millrace.incidents.io.incident_folders import Incidents
 from millrace.kafka.core.platform_topics import EVENTS
 from millrace.platform.io.environment import platform_here
@@ -182,10 +182,10 @@ class OfferReplayOperator(HITLOperator):
     def execute(self, context: Context) -> Any:
         incident = read_incident(self.incident)
         news = [event for event in incident.events if event.id in self.incident["news"]]
-        form = replay_form(incident.pipeline, tuple(gap for event in news for gap in event.gaps))
+        form = offered_replay(incident.pipeline, tuple(gap for event in news for gap in event.gaps))
         if form is None:
             raise AirflowSkipException("a replay would bring nothing")
-        for name, value in form.items():
+        for name, value in form.model_dump(mode="json").items():
             self.params[name] = value
         self.subject = f"Replay what {incident.pipeline} misses?"
         what = "\n".join(hidden(event.text) for event in news)

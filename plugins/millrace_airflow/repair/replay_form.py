@@ -8,6 +8,7 @@ from millrace.base.errors import MillraceError
 from millrace.pipelines.core.spec import PipelineSpec
 from millrace.pipelines.io.loader import load_sites
 from millrace.platform.core.platform import Platform
+from millrace_airflow.base.plan_approve_do import tick
 
 
 def site_names(layout: Platform) -> list[str]:
@@ -48,12 +49,7 @@ def replay_form(pipelines: list[PipelineSpec], sites: list[str]) -> dict[str, Pa
         "until": _moment("Until", "What came at this time is left out. Empty: up to now."),
         "first_offset": _offset("First offset", "Needs one site, one topic and one partition."),
         "last_offset": _offset("Last offset", "Included."),
-        "dry_run": Param(
-            False,
-            type="boolean",
-            title="Dry run",
-            description="Only say what is missing; ask nobody and write nothing.",
-        ),
+        "dry_run": tick("Dry run", "Only say what is missing; ask nobody and write nothing."),
     }
 
 

@@ -6,12 +6,11 @@ from typing import Any
 
 from airflow.sdk import Context
 
-from millrace.base.instants import parse_instant
-from millrace.repair.core.replay_spec import ReplayRequest, ReplayResult, ReplaySpec
+from millrace.repair.core.replay_form import ReplayForm
+from millrace.repair.core.replay_spec import ReplayResult, ReplaySpec
 from millrace.repair.text.replay_lines import result_lines
-from millrace_airflow.base.approval import ApprovePlanOperator
-from millrace_airflow.base.host import AirflowSkipException
 from millrace_airflow.base.plain_errors import said_plainly
+from millrace_airflow.base.plan_approve_do import ApprovePlanOperator
 from millrace_airflow.tasks.task_operators import TaskOperator
 
 _LOOK = "look"
@@ -35,37 +34,25 @@ class ReplayOperator(TaskOperator):
         self.say_all(lines)
         return {"text": "\n".join(lines), "missing": missing(result), "added": result.added}
 
-    def _task(self, form: Any) -> ReplaySpec:
+    def _task(self, values: Any) -> ReplaySpec:
         from millrace.repair.io.replay_run import plan_replay
 
-        asked = asked_of(form)
-        named = form["sites"] or (), form["topics"] or (), form["partitions"] or ()
-        plan = plan_replay(self.layout, form["pipeline"], asked, form["source"], *named)
+        form = ReplayForm.model_validate(dict(values))
+        named = form.sites or (), form.topics or (), form.partitions or ()
+        plan = plan_replay(self.layout, form.pipeline, form.request(), form.source, *named)
         return plan.model_copy(update={"dry_run": self.dry_run})
-
-
-def asked_of(form: Any) -> ReplayRequest:
-    since, until = form["since"], form["until"]
-    return ReplayRequest(
-        first=form["first_offset"],
-        last=form["last_offset"],
-        since=parse_instant("since", since) if since else None,
-        until=parse_instant("until", until) if until else None,
-    )
 
 
 def missing(result: ReplayResult) -> int:
     return result.missing("bronze") + result.missing("refined")
 
 
-class ApproveReplayOperator(ApprovePlanOperator):
-    """Waits for a person, who sees the counts; skipped where there is nothing to decide."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        question = "Add what is missing to {{ params.pipeline }}?"
-        super().__init__(subject=question, shown_by=_LOOK, **kwargs)
-
-    def execute(self, context: Context) -> Any:
-        if not context["ti"].xcom_pull(task_ids=_LOOK)["missing"]:
-            raise AirflowSkipException("nothing is missing")
-        return super().execute(context)
+def approve_replay() -> ApprovePlanOperator:
+    """A person sees the counts."""
+    return ApprovePlanOperator(
+        task_id="approve",
+        subject="Add what is missing to {{ params.pipeline }}?",
+        shown_by=_LOOK,
+        needs="missing",
+        needless="nothing is missing",
+    )

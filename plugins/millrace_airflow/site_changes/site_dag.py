@@ -10,31 +10,24 @@ from millrace.platform.core.platform import Platform
 from millrace.site_changes.core.site_request import SiteAction
 from millrace.site_changes.io.present import read_present
 from millrace.sites.core.user_names import SITE_USERS
+from millrace_airflow.base.plan_approve_do import plan_approve_do, text_field, tick
 from millrace_airflow.site_changes.site_operators import (
-    ApproveSiteOperator,
     ChangeSiteOperator,
     PlanSiteOperator,
+    approve_site,
 )
 
 
 def sites_dag(layout: Platform) -> DAG:
-    with DAG(
+    return plan_approve_do(
         "sites",
+        form=_form(_known_sites(layout)),
+        plan=lambda: PlanSiteOperator(task_id="plan"),
+        approve=approve_site,
+        do=lambda: ChangeSiteOperator(task_id="apply"),
         description="Adds, changes, retires a site or renews its passwords, after a person's yes",
         doc_md=docs.SITES,
-        schedule=None,
-        params=_form(_known_sites(layout)),
-        tags={"sites"},
-        catchup=False,
-        max_active_runs=1,
-        is_paused_upon_creation=False,
-    ) as dag:
-        (
-            PlanSiteOperator(task_id="plan")
-            >> ApproveSiteOperator(task_id="approve")
-            >> ChangeSiteOperator(task_id="apply")
-        )
-    return dag
+    )
 
 
 def _known_sites(layout: Platform) -> list[str]:
@@ -65,18 +58,18 @@ def _form(known: list[str]) -> dict[str, Param]:
             title="Site",
             description="Which to change, rotate or retire.",
         ),
-        "new_site": _text(
+        "new_site": text_field(
             "New site",
             "For add: its name. Small letters, digits and '-'.",
             pattern="^[a-z][a-z0-9-]*$",
             maxLength=48,
         ),
-        "bootstrap": _text(
+        "bootstrap": text_field(
             "Bootstrap",
             "For add and change: host:port of its Kafka cluster, several with commas. It has to"
             " answer before anything is written.",
         ),
-        "description": _text("Description", "For add and change: for people."),
+        "description": text_field("Description", "For add and change: for people."),
         "client": Param(
             None,
             type=["null", "object"],
@@ -85,7 +78,7 @@ def _form(known: list[str]) -> dict[str, Param]:
             description="For add and change: what tunes the Kafka clients, such as"
             ' {"socket.keepalive.enable": true}. An empty text takes one away; no passwords here.',
         ),
-        "local": _tick("Local broker", "For add: this machine runs the broker, from 'up' on."),
+        "local": tick("Local broker", "For add: this machine runs the broker, from 'up' on."),
         "users": Param(
             None,
             type=["null", "array"],
@@ -94,18 +87,10 @@ def _form(known: list[str]) -> dict[str, Param]:
             title="Users",
             description="For rotate: whose password is made anew. Who is connected stays so.",
         ),
-        "typed": _text("Type the site's name", "For retire: once more, to be sure."),
-        "keep_users": _tick(
+        "typed": text_field("Type the site's name", "For retire: once more, to be sure."),
+        "keep_users": tick(
             "Keep users",
             "For retire: leave users and rights on the cluster, as where it is gone for good.",
         ),
-        "dry_run": _tick("Dry run", "Only show the plan; ask nobody and change nothing."),
+        "dry_run": tick("Dry run", "Only show the plan; ask nobody and change nothing."),
     }
-
-
-def _text(title: str, description: str, **rules: object) -> Param:
-    return Param(None, type=["null", "string"], title=title, description=description, **rules)
-
-
-def _tick(title: str, description: str) -> Param:
-    return Param(False, type="boolean", title=title, description=description)

@@ -9,9 +9,9 @@ from airflow.sdk import BaseOperator, Context
 from millrace.platform.core.platform import Platform
 from millrace.platform.io.environment import platform_here
 from millrace.site_changes.core.site_request import SiteAction, SiteRequest, SiteRequestError
-from millrace_airflow.base.approval import ApprovePlanOperator
 from millrace_airflow.base.host import AirflowFailException
 from millrace_airflow.base.plain_errors import said_plainly
+from millrace_airflow.base.plan_approve_do import ApprovePlanOperator
 
 _PLAN = "plan"
 
@@ -40,12 +40,12 @@ class PlanSiteOperator(SiteOperator):
         return {"text": "\n".join(lines)}
 
 
-class ApproveSiteOperator(ApprovePlanOperator):
-    """Waits for a person, who sees the plan."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        question = "{{ params.action | capitalize }} site {{ params.site or params.new_site }}?"
-        super().__init__(subject=question, shown_by=_PLAN, **kwargs)
+def approve_site() -> ApprovePlanOperator:
+    return ApprovePlanOperator(
+        task_id="approve",
+        subject="{{ params.action | capitalize }} site {{ params.site or params.new_site }}?",
+        shown_by=_PLAN,
+    )
 
 
 class ChangeSiteOperator(SiteOperator):

@@ -27,8 +27,8 @@ from millrace_airflow.base.host import (
 )
 from millrace_airflow.cloud.infrastructure_operators import (
     ApplyInfrastructureOperator,
-    ApproveInfrastructureOperator,
     PlanInfrastructureOperator,
+    approve_infrastructure,
 )
 from millrace_airflow.cloud.infrastructure_trigger import InfrastructureTrigger
 from tests.airflow.bag import DagBag
@@ -256,7 +256,7 @@ def test_nobody_is_asked_where_there_is_nothing_to_decide(
 ) -> None:
     shown = context({"has_changes": has_changes, "text": ""}, dry_run=dry_run)
     with pytest.raises(AirflowSkipException, match=why):
-        ApproveInfrastructureOperator(task_id="approve").execute(shown)
+        approve_infrastructure().execute(shown)
 
 
 def test_a_plan_without_changes_says_so(stand: Stand) -> None:

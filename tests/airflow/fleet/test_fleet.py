@@ -40,10 +40,10 @@ from tests.counting import CountBeat, CounterDeployment, CounterFile
 @pytest.fixture
 def client(database: None, layout: Platform) -> Iterator[TestClient]:
     create_auth_manager().init()
-    fleet_api._sight.cache_clear()  # noqa: SLF001 - each test has a checkout of its own
+    fleet_api._view.cache_clear()  # noqa: SLF001 - each test has a checkout of its own
     write_down(layout, "temperature")
     yield TestClient(fleet_api.app)
-    fleet_api._sight.cache_clear()  # noqa: SLF001
+    fleet_api._view.cache_clear()  # noqa: SLF001
 
 
 def write_down(layout: Platform, name: str) -> None:

@@ -27,6 +27,7 @@ from millrace.incidents.core.event import Event, EventKind, Gap, make_event
 from millrace.incidents.io.incident_folders import Incidents
 from millrace.kafka.core.platform_topics import EVENTS
 from millrace.platform.core.platform import Platform
+from millrace.repair.core.replay_form import ReplayForm
 from millrace_airflow.incidents.event_triggers import EventsTrigger, OutboxTrigger, as_payload
 from millrace_airflow.incidents.incident_operators import (
     GatherOperator,
@@ -298,7 +299,7 @@ def test_an_offer_is_the_replays_form_filled_in(
     dag = DagBag(dag_folder=REPOSITORY / "dags" / "replay.py", safe_mode=True).dags["replay"]
     for name, value in form.items():
         dag.params.get_param(name).resolve(value)
-    assert form.keys() == dict(dag.params).keys()
+    assert form.keys() == dict(dag.params).keys() == ReplayForm.model_fields.keys()
 
 
 def test_an_offer_ends_by_itself_with_nothing_done(layout: Platform) -> None:

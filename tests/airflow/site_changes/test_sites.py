@@ -17,9 +17,9 @@ from millrace_airflow.base.host import (
     ParamValidationError,
 )
 from millrace_airflow.site_changes.site_operators import (
-    ApproveSiteOperator,
     ChangeSiteOperator,
     PlanSiteOperator,
+    approve_site,
     request_of,
 )
 from tests.airflow.bag import DagBag
@@ -132,7 +132,7 @@ def test_what_cannot_be_fails_with_the_way_out(
 
 def test_nobody_is_asked_in_a_dry_run(layout: Platform) -> None:
     with pytest.raises(AirflowSkipException, match="dry run"):
-        ApproveSiteOperator(task_id="approve").execute(context("", dry_run=True))
+        approve_site().execute(context("", dry_run=True))
 
 
 def test_what_was_agreed_to_is_done_and_the_bundle_is_named_alone(

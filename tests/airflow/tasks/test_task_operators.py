@@ -14,9 +14,10 @@ from millrace.incidents.io.outbox import Outbox
 from millrace.lake.io.tables import ensure_bronze
 from millrace.platform.core.platform import Platform
 from millrace.repair.core.alarms import unreachable_alarm
+from millrace.repair.core.replay_form import ReplayForm
 from millrace.repair.core.verify_spec import ContinuityResult
 from millrace_airflow.base.host import AirflowException, AirflowFailException, AirflowSkipException
-from millrace_airflow.repair.replay_operators import ApproveReplayOperator, ReplayOperator, asked_of
+from millrace_airflow.repair.replay_operators import ReplayOperator, approve_replay
 from millrace_airflow.repair.verify_operators import VerifyOperator
 from millrace_airflow.tasks.task_operators import (
     BackfillOperator,
@@ -124,7 +125,7 @@ def test_a_time_that_is_none_fails_with_what_to_write(layout: Platform) -> None:
 
 
 def test_a_time_of_the_form_is_utc_unless_it_says_otherwise() -> None:
-    asked = asked_of(EMPTY_FORM | {"since": "2026-11-18T08:00:00+01:00"})
+    asked = ReplayForm.model_validate(EMPTY_FORM | {"since": "2026-11-18T08:00:00+01:00"}).request()
     assert asked.since == datetime(2026, 11, 18, 7, tzinfo=UTC)
 
 
@@ -137,7 +138,7 @@ def test_nobody_is_asked_where_there_is_nothing_to_decide(
 ) -> None:
     ti = SimpleNamespace(xcom_pull=lambda **_: {"missing": missing, "text": ""})
     with pytest.raises(AirflowSkipException, match=why):
-        ApproveReplayOperator(task_id="approve").execute(context(params=form, ti=ti))
+        approve_replay().execute(context(params=form, ti=ti))
 
 
 def test_a_task_that_a_person_ends_ends_its_job(layout: Platform) -> None:

@@ -11,7 +11,7 @@ from millrace.base.ranges import Range
 from millrace.fleet.core.incident_page import Scene, render_incident
 from millrace.fleet.core.pipeline_card import make_card, make_page
 from millrace.incidents.core.event import Event, EventKind, Gap, make_event
-from millrace.incidents.core.incident import WINDOW, Incident, forgotten, gather, replay_form
+from millrace.incidents.core.incident import WINDOW, Incident, forgotten, gather, offered_replay
 from millrace.incidents.core.incident_advice import advise
 from millrace.jobs.core.condition import Condition
 from millrace.jobs.core.journal import Journal
@@ -111,13 +111,13 @@ def test_only_what_is_new_or_grew_is_told() -> None:
 def test_the_form_asks_for_what_is_missing(
     gaps: tuple[Gap, ...], expected: dict[str, object]
 ) -> None:
-    form = replay_form("p", gaps)
+    form = offered_replay("p", gaps)
     assert form
-    assert expected.items() <= form.items()
+    assert expected.items() <= form.model_dump(mode="json").items()
 
 
 def test_without_a_gap_there_is_nothing_to_replay() -> None:
-    assert replay_form("p", ()) is None
+    assert offered_replay("p", ()) is None
 
 
 def scene(journal: Journal | None = None, log: tuple[str, ...] = ()) -> Scene:

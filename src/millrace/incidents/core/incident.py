@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 from millrace.base.model import Frozen
 from millrace.incidents.core.event import Event, EventKind, Gap
+from millrace.repair.core.replay_form import ReplayForm
 
 # Events of one kind and pipeline that begin within it are one incident, so a storm is at most four
 # pages an hour for each; it ends by itself, so what lasts is told again.
@@ -82,8 +83,8 @@ def forgotten(ids: Iterable[str]) -> list[str]:
     return sorted(ids)[:-_REMEMBERED]
 
 
-def replay_form(pipeline: str, gaps: tuple[Gap, ...]) -> dict[str, object] | None:
-    """The form of the DAG `replay`, filled in; None where a replay would bring nothing.
+def offered_replay(pipeline: str, gaps: tuple[Gap, ...]) -> ReplayForm | None:
+    """The form of a replay, filled in; None where a replay would bring nothing.
 
     One gap is asked for by its offsets. The form has room for one span, so for several it names
     their partitions without one: a replay adds only what is missing, wherever that is.
@@ -92,15 +93,12 @@ def replay_form(pipeline: str, gaps: tuple[Gap, ...]) -> dict[str, object] | Non
         return None
     one = gaps[0].span if len({gap.part for gap in gaps}) == len(gaps) == 1 else None
     is_refined_alone = all(gap.source == "bronze" for gap in gaps)
-    return {
-        "pipeline": pipeline,
-        "source": "bronze" if is_refined_alone else "kafka",
-        "sites": sorted({gap.site for gap in gaps}),
-        "topics": sorted({gap.topic for gap in gaps}),
-        "partitions": sorted({gap.partition for gap in gaps}),
-        "since": None,
-        "until": None,
-        "first_offset": one.first if one else None,
-        "last_offset": one.last if one else None,
-        "dry_run": False,
-    }
+    return ReplayForm(
+        pipeline=pipeline,
+        source="bronze" if is_refined_alone else "kafka",
+        sites=tuple(sorted({gap.site for gap in gaps})),
+        topics=tuple(sorted({gap.topic for gap in gaps})),
+        partitions=tuple(sorted({gap.partition for gap in gaps})),
+        first_offset=one.first if one else None,
+        last_offset=one.last if one else None,
+    )

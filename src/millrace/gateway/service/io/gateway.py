@@ -64,11 +64,11 @@ class Gateway:
         self.delivery = self._make_delivery()
         self.urgent = self._make_urgent_delivery()
         look = self.commands.look if self.commands else None
-        self._sight = GatewayView(
+        self._view = GatewayView(
             spec.site, spec.risks, self.lines, self.deliveries, self.desk, look, self._clock
         )
         self._status = (
-            StatusServer(spec.status, self._sight.look, self._handles) if spec.status else None
+            StatusServer(spec.status, self._view.look, self._handles) if spec.status else None
         )
         self._handles.say_if_short()
 
@@ -190,7 +190,7 @@ class Gateway:
             self.urgent.wake()
 
     def _look_after(self) -> None:
-        self._sight.note(self._loop.time())
+        self._view.note(self._loop.time())
         self._clock.look()
         for line in self.lines:
             line.server.look_after()
