@@ -8,7 +8,7 @@ from typing import Any
 from airflow.sdk import DAG, Asset, AssetWatcher, Param
 
 from millrace.deployments import text as docs
-from millrace.ingest.io.deployment import known_pipelines
+from millrace.ingest.io.ingest_deployment import known_pipelines
 from millrace.maintenance.core.maintenance_plan import EXPIRE
 from millrace.pipelines.core.spec import PipelineSpec
 from millrace.platform.core.platform import Platform
@@ -16,7 +16,7 @@ from millrace.tasks.core.schedule import hourly, nightly
 from millrace_airflow.base.host import AssetOrTimeSchedule, CronTriggerTimetable
 from millrace_airflow.base.plan_approve_do import plan_approve_do
 from millrace_airflow.quality.commit_trigger import NewRowsTrigger
-from millrace_airflow.repair.replay_form import replay_form, site_names
+from millrace_airflow.repair.replay_fields import replay_form, site_names
 from millrace_airflow.repair.replay_operators import ReplayOperator, approve_replay
 from millrace_airflow.repair.verify_operators import VerifyOperator
 from millrace_airflow.tasks.task_operators import (

@@ -14,7 +14,7 @@ from millrace.ingest.core.lag import Partition
 from millrace.ingest.core.restored import Stamp, looks
 from millrace.kafka.core.coordinates import Part, in_ranges
 from spark_jobs.ingest.sink import BatchSink
-from spark_jobs.kafka.far_times import far_times_named
+from spark_jobs.kafka.far_time_errors import far_times_named
 from spark_jobs.kafka.kafka_span import read_spans
 from spark_jobs.kafka.source import held_ends, held_ids
 

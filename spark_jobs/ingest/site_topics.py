@@ -34,7 +34,7 @@ from millrace.ingest.io.checkpoint import Checkpoint
 from millrace.kafka.core.coordinates import Part
 from millrace.kafka.core.incarnations import Histories, beginning, begun_again
 from spark_jobs.kafka.broker_view import Broker
-from spark_jobs.kafka.far_times import far_records_of
+from spark_jobs.kafka.far_time_errors import far_records_of
 from spark_jobs.kafka.topic_ids import TopicIds
 
 log = logging.getLogger(__name__)

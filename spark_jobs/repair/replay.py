@@ -30,7 +30,7 @@ from millrace.repair.core.replay_spec import (
 )
 from spark_jobs.engine.reading import read_table
 from spark_jobs.engine.task_main import run_task, say
-from spark_jobs.kafka.far_times import far_times_named
+from spark_jobs.kafka.far_time_errors import far_times_named
 from spark_jobs.kafka.kafka_span import read_spans, refuse_other_topics
 from spark_jobs.refine.duplicate_rows import marked_among
 from spark_jobs.refine.refine_rows import quarantine_rows, refine, silver_rows

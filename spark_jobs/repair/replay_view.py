@@ -15,7 +15,7 @@ from millrace.lake.core.silver import COORDINATES
 from millrace.repair.core.replay_spec import PartPlan, ReplaySpec
 from spark_jobs.engine.reading import read_table
 from spark_jobs.engine.task_main import say
-from spark_jobs.kafka.far_times import far_times_named
+from spark_jobs.kafka.far_time_errors import far_times_named
 from spark_jobs.kafka.kafka_span import read_spans
 from spark_jobs.repair.coverage import is_of, ranges_of, words_of
 

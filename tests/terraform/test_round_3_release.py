@@ -26,7 +26,7 @@ print(json.dumps({
 DEPLOY = """
 import json, os
 from millrace.platform.io.environment import platform_here
-from millrace.ingest.io.deployment import read_deployment
+from millrace.ingest.io.ingest_deployment import read_deployment
 from millrace.deployments.io.keeper import Keeper
 layout = platform_here()
 outcome = Keeper(read_deployment(layout, "temperature"), layout).ensure()

@@ -8,7 +8,7 @@ from typing import Any
 from airflow.sdk import DAG, Asset, AssetWatcher, task_group
 
 from millrace.deployments import text as docs
-from millrace.ingest.io.deployment import known_pipelines
+from millrace.ingest.io.ingest_deployment import known_pipelines
 from millrace.kafka.core.platform_topics import EVENTS
 from millrace.platform.core.platform import Platform
 from millrace_airflow.incidents.event_triggers import EventsTrigger, OutboxTrigger
@@ -19,7 +19,7 @@ from millrace_airflow.incidents.incident_operators import (
     PageOperator,
     ReplayAsAnsweredOperator,
 )
-from millrace_airflow.repair.replay_form import replay_form, site_names
+from millrace_airflow.repair.replay_fields import replay_form, site_names
 
 # A run lasts until its offer is answered, for up to a day; it keeps no other one waiting.
 _RUNS_AT_ONCE = 200

@@ -21,8 +21,8 @@ from millrace.incidents.core.incident import Incident, gather, offered_replay
 from millrace.incidents.io.incident_folders import Incidents
 from millrace.kafka.core.platform_topics import EVENTS
 from millrace.platform.io.environment import platform_here
-from millrace_airflow.base.approval import ASKED_AGAIN, as_list
 from millrace_airflow.base.plain_errors import said_plainly
+from millrace_airflow.base.plan_approve_do import ASKED_AGAIN, as_list
 
 _REPLAY, _LEAVE = "Replay", "Leave it"
 _OFFER = "offer"

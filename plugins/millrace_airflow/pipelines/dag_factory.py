@@ -8,7 +8,7 @@ from airflow.sdk import DAG, get_parsing_context
 
 from millrace.deployments.text import pipeline_doc
 from millrace.ingest.core.ingest_spec import INGEST
-from millrace.ingest.io.deployment import known_pipelines
+from millrace.ingest.io.ingest_deployment import known_pipelines
 from millrace.pipelines.core.spec import PipelineSpec
 from millrace.platform.core.platform import Platform
 from millrace.platform.io.environment import platform_here

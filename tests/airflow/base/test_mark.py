@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from millrace.deployments.io.keeper import utc_now
-from millrace.ingest.io.deployment import read_deployment
+from millrace.ingest.io.ingest_deployment import read_deployment
 from millrace.jobs.core.condition import Condition
 from millrace.jobs.io.deployments import remember
 from millrace.jobs.io.mailbox import Mailbox

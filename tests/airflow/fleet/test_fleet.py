@@ -19,7 +19,7 @@ from millrace.incidents.core.event import EventKind, make_event
 from millrace.incidents.core.incident import gather
 from millrace.incidents.io.incident_folders import Incidents
 from millrace.ingest.core.ingest_beat import IngestBeat, SiteBeat
-from millrace.ingest.io import deployment
+from millrace.ingest.io import ingest_deployment
 from millrace.jobs.core.condition import Condition
 from millrace.jobs.core.heartbeat import PartitionLag, Phase
 from millrace.jobs.core.journal import Journal
@@ -207,7 +207,7 @@ def test_files_that_did_not_change_are_not_read_again(
     admin = signed_in("ADMIN")
     client.get("/api/pipelines", headers=admin)
     read: list[Path] = []
-    monkeypatch.setattr(deployment, "load_file", lambda file, _: read.append(file))
+    monkeypatch.setattr(ingest_deployment, "load_file", lambda file, _: read.append(file))
     client.get("/api/pipelines", headers=admin)
     assert read == []
     (layout.pipelines / "other.yaml").write_text(PIPELINE.replace("temperature", "other"))

@@ -11,7 +11,7 @@ from millrace.deployments.io.watch import JobWatch
 from millrace.incidents.core.event import Event, EventKind, read_event
 from millrace.incidents.io.outbox import Outbox
 from millrace.ingest.core.ingest_beat import IngestBeat, SiteBeat
-from millrace.ingest.io.deployment import read_deployment
+from millrace.ingest.io.ingest_deployment import read_deployment
 from millrace.jobs.core.condition import Condition
 from millrace.jobs.core.deployment import Deployment
 from millrace.jobs.core.heartbeat import PartitionLag, Phase

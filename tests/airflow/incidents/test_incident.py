@@ -36,7 +36,7 @@ from millrace_airflow.incidents.incident_operators import (
     PageOperator,
     ReplayAsAnsweredOperator,
 )
-from millrace_airflow.repair.replay_form import replay_form, site_names
+from millrace_airflow.repair.replay_fields import replay_form, site_names
 from tests.airflow.bag import DagBag
 from tests.airflow.conftest import REPOSITORY
 
@@ -267,7 +267,7 @@ def test_without_a_webhook_nobody_is_told_and_that_is_said() -> None:
 
 
 def offer(layout: Platform, told: dict[str, Any]) -> OfferReplayOperator:
-    from millrace.ingest.io.deployment import known_pipelines
+    from millrace.ingest.io.ingest_deployment import known_pipelines
 
     form = replay_form(known_pipelines(layout), site_names(layout))
     return OfferReplayOperator(task_id="offer", incident=told, params=form)

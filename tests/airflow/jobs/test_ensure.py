@@ -9,7 +9,7 @@ import pytest
 
 from millrace.base.errors import MillraceError
 from millrace.deployments.io.keeper import BudgetUsedUpError, Keeper, utc_now
-from millrace.ingest.io.deployment import read_deployment
+from millrace.ingest.io.ingest_deployment import read_deployment
 from millrace.jobs.core.spec import JobState
 from millrace.jobs.io.mailbox import Mailbox
 from millrace.platform.core.platform import Platform

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from millrace.deployments.io.keeper import Keeper, utc_now
-from millrace.ingest.io.deployment import read_deployment
+from millrace.ingest.io.ingest_deployment import read_deployment
 from millrace.jobs.core.condition import Condition
 from millrace.jobs.core.spec import JobState
 from millrace.jobs.io.deployments import remember

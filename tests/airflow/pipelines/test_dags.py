@@ -6,7 +6,7 @@ import pytest
 from airflow.timetables.base import TimeRestriction
 from airflow.timetables.simple import ContinuousTimetable
 
-from millrace.ingest.io.deployment import read_deployment
+from millrace.ingest.io.ingest_deployment import read_deployment
 from millrace.jobs.io.deployments import remember
 from millrace.platform.core.platform import Platform
 from millrace_airflow.pipelines.dag_factory import build_dag, dags_of_pipelines

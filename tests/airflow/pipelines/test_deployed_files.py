@@ -14,7 +14,7 @@ import pytest
 
 from millrace.deployments.io.keeper import utc_now
 from millrace.deployments.io.watch import CHANGED, JobWatch
-from millrace.ingest.io.deployment import read_deployment
+from millrace.ingest.io.ingest_deployment import read_deployment
 from millrace.jobs.io.deployments import remember
 from millrace.pipelines.io.deployed_files import deployed_files
 from millrace.platform.core.platform import Platform

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from millrace.base.errors import MillraceError
-from millrace.ingest.io.deployment import read_deployment
+from millrace.ingest.io.ingest_deployment import read_deployment
 from millrace.jobs.io.deployments import remember
 from millrace.platform.core.platform import Platform
 from millrace.platform.io.environment import platform_here

@@ -10,7 +10,7 @@ import pytest
 
 from millrace.base.errors import TransientError
 from millrace.deployments.io.holdoff import begins_at
-from millrace.ingest.io.deployment import read_deployment
+from millrace.ingest.io.ingest_deployment import read_deployment
 from millrace.jobs.io.deployments import provision, recall
 from millrace.kafka.io.client_errors import RefusedError, UnreachableError
 from millrace.platform.core.platform import Platform

@@ -17,7 +17,7 @@ from airflow.triggers.base import BaseTrigger
 from millrace.base.errors import MillraceError
 from millrace.deployments.io.keeper import Keeper, utc_now
 from millrace.deployments.io.watch import CHANGED, JobWatch
-from millrace.ingest.io.deployment import read_deployment
+from millrace.ingest.io.ingest_deployment import read_deployment
 from millrace.jobs.core.spec import JobState
 from millrace.jobs.io.deployments import remember
 from millrace.platform.core.platform import Platform

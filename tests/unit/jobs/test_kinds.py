@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from millrace.base.errors import MillraceError
-from millrace.ingest.io.deployment import PipelineDeployment
+from millrace.ingest.io.ingest_deployment import PipelineDeployment
 from millrace.jobs.io import installed_kinds
 from millrace.jobs.io.deployments import provision, read_or_recall, recall, recall_as, remember
 from millrace.pipelines.core.spec import PipelineSpec

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from millrace.ingest.core.ingest_beat import IngestBeat
-from millrace.ingest.io.deployment import PipelineDeployment, read_deployment
+from millrace.ingest.io.ingest_deployment import PipelineDeployment, read_deployment
 from millrace.pipelines.io.deployed_files import deployed_files
 from millrace.platform.core.platform import Platform
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 from millrace.base.errors import TransientError
-from millrace.ingest.io.deployment import PipelineDeployment, known_pipelines
+from millrace.ingest.io.ingest_deployment import PipelineDeployment, known_pipelines
 from millrace.jobs.io.deployments import recall_as
 from millrace.pipelines.core.spec import PipelineSpec
 from millrace.platform.core.platform import Platform

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from millrace.fleet.core.incident_page import Scene
 from millrace.fleet.io.status_view import StatusView
-from millrace.ingest.io.deployment import read_alone
+from millrace.ingest.io.ingest_deployment import read_alone
 from millrace.jobs.io.installed_kinds import load_kind
 from millrace.platform.core.platform import Platform
 from millrace.quality.core.quality_task import QualityResult

@@ -18,7 +18,7 @@ from millrace.fleet.core.site_card import SitePage, make_site_page
 from millrace.incidents.io.incident_folders import Incidents
 from millrace.ingest.core.ingest_beat import IngestBeat
 from millrace.ingest.core.ingest_spec import INGEST
-from millrace.ingest.io.deployment import read_alone
+from millrace.ingest.io.ingest_deployment import read_alone
 from millrace.jobs.core.deployment import Deployment
 from millrace.jobs.core.heartbeat import Heartbeat
 from millrace.jobs.core.journal import Journal

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from millrace.base.model import Frozen
 from millrace.base.names import TopicName
-from millrace.gateway.routes.core.paths import FieldPath
+from millrace.gateway.routes.core.field_paths import FieldPath
 
 
 class FromField(Frozen):

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from millrace.gateway.routes.core.paths import names_in
+from millrace.gateway.routes.core.field_paths import names_in
 
 Found = str | int | float | None
 Read = Callable[[bytes], Found]

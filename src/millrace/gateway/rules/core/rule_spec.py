@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, FiniteFloat
 
 from millrace.base.model import Frozen
 from millrace.base.names import Name, TopicName
-from millrace.gateway.routes.core.paths import FieldPath
+from millrace.gateway.routes.core.field_paths import FieldPath
 from millrace.gateway.routes.core.risk import Risk
 from millrace.gateway.rules.core.thresholds import Exceeding, Threshold, Unit
 
