@@ -105,7 +105,10 @@ def while_tables_change(work: Callable[[], None]) -> None:
         try:
             return work()
         except _CHANGED as change:
-            log.warning("a batch is written again: %s", str(change).split("\n")[0])
+            log.warning(
+                "the table was changed; the batch is written again: %s",
+                str(change).split("\n")[0],
+            )
     return work()
 
 

@@ -110,7 +110,7 @@ def _look_at(fence: Fence) -> None:
         fence.check()
     except TransientError as error:
         # Nor can anything be written while the object store is away.
-        log.warning("no look at the fence: %s", error)
+        log.warning("whether a newer generation runs is not known now: %s", error)
 
 
 def _end(queries: list[SiteQuery]) -> None:

@@ -82,7 +82,9 @@ class SiteWatch:
         try:
             self._beat = self._look(reachable=self._ask_broker())
         except MillraceError as error:
-            log.warning("site %s: no look at its checkpoint: %s", self.site, error)
+            log.warning(
+                "site %s: its checkpoint could not be read, and is read again: %s", self.site, error
+            )
 
     def _ask_broker(self) -> bool:
         try:

@@ -106,7 +106,7 @@ class SiteQuery:
         if self.standing.halted and self._is_time_to_look(now_s):
             self.standing.on_alive(now_s, has_read=self._has_read())
             if not self.standing.halted:
-                log.info("site %s: halted no more", self.site)
+                log.info("site %s: no longer halted", self.site)
 
     def _has_read(self) -> bool:
         try:
@@ -174,7 +174,9 @@ class SiteQuery:
         try:
             found = self.beyond_spark()
         except MillraceError as error:
-            log.warning("site %s: the record was not looked for: %s", self.site, error)
+            log.warning(
+                "site %s: the broker could not be asked which record it is: %s", self.site, error
+            )
             found = []
         return f"; first such record: {', '.join(found)}" if found else ""
 
@@ -232,13 +234,19 @@ class SiteQuery:
             query.stop()
         except Py4JJavaError as error:
             # Kafka's client waits for a broker that is away; the end of the JVM does not.
-            log.warning("site %s: left without an answer: %s", self.site, error.java_exception)
+            log.warning(
+                "site %s: its query did not end in time; the end of the job ends it: %s",
+                self.site,
+                error.java_exception,
+            )
 
     def _await_start(self, starting: Future[StreamingQuery]) -> None:
         try:
             self._query = starting.result()
         except Exception as error:
-            log.warning("site %s: not begun: %s", self.site, error)
+            log.warning(
+                "site %s: its query did not start before the job's end: %s", self.site, error
+            )
         else:
             self.ask_to_end()
 

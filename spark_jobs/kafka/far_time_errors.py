@@ -61,7 +61,11 @@ def _records(pipeline: str, site: SiteInput, spans: Mapping[Part, Range]) -> lis
     try:
         return described(far_records_of(broker, its))
     except KafkaException as error:
-        log.warning("site %s: the record was not looked for: %s", site.site, error.args[0].str())
+        log.warning(
+            "site %s: the broker could not be asked which record it is: %s",
+            site.site,
+            error.args[0].str(),
+        )
         return []
     finally:
         broker.close()

@@ -51,7 +51,7 @@ def until_first(work: Callable[[], Done]) -> Done:
         try:
             return work()
         except _OVERTAKEN as error:
-            log.info("overtaken, once more: %s", str(error).split("\n")[0])
+            log.info("another writer committed first; trying again: %s", str(error).split("\n")[0])
     raise BusyError(
         f"overtaken {_TRIES} times by other replays, backfills or maintenance; run this after them"
     )

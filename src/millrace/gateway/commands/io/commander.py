@@ -101,7 +101,11 @@ class Commander:
         elif self._states.is_decided(answer.id):
             self._noted.setdefault(answer.id, []).append(noted)
         else:
-            log.warning("%s answers command %s, which it has not", device, answer.id)
+            log.warning(
+                "device %s answers command %s, which was not sent to it; passed over",
+                device,
+                answer.id,
+            )
             noted()
 
     def take_back(self, command_id: str) -> None:

@@ -50,7 +50,9 @@ class LetterBox:
         for line in self._file:
             letter = _letter(line)
             if letter is None:
-                log.error("%s: no dead letter at byte %s; passed over", self._file.name, at)
+                log.error(
+                    "%s: what stands at byte %s is no dead letter; passed over", self._file.name, at
+                )
                 self.damaged_bytes += len(line)
             elif bool(letter["topic"]) == (self._topic_of is None):
                 self._lines.append(at)

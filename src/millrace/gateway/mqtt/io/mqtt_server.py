@@ -58,7 +58,10 @@ class MqttServer:
 
     def _on_connected(self, is_resumed: bool) -> None:
         if not is_resumed and self._was_connected:
-            log.warning("%s: the MQTT broker has kept no session", self._spec.name)
+            log.warning(
+                "%s: the MQTT broker forgot the session; what it held for the gateway may be lost",
+                self._spec.name,
+            )
         self._was_connected = True
         self._flights.on_connected(is_resumed=is_resumed)
         if self._carrier:

@@ -155,7 +155,11 @@ class RuleFollower(threading.Thread):
         try:
             write_atomic(self._file, state.model_dump_json())
         except OSError as error:
-            log.warning("%s: %s; the state is written later", self._file, error.strerror)
+            log.warning(
+                "%s: could not be written (%s); the state of the rules is written later",
+                self._file,
+                error.strerror,
+            )
             return
         self._saved = self._spool.hold_from = state.next_index
 

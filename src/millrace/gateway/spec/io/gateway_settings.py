@@ -103,7 +103,7 @@ class ServerTls:
         trusted, self._trusted = self._trusted, self._authorities()
         changed = [file for file in stamps if stamps[file] != self._seen.get(file)]
         self._seen, self._told = stamps, ""
-        log.info("%s: taken up", ", ".join(map(str, changed)))
+        log.info("%s: changed, and in use now", ", ".join(map(str, changed)))
         if self._trusted != trusted:
             # Only a new handshake can tell whom the new ones have signed.
             return lambda _: False

@@ -85,7 +85,10 @@ def _ledger(folder: Path, segments: list[int], *, waits_for_missing: bool) -> Me
         heading = decode_heading((folder / file_name(since)).read_bytes())
         if heading:
             break
-        log.error("the heading of %s is damaged", folder / file_name(since))
+        log.error(
+            "%s: its heading is damaged; numbers are taken from an older file",
+            folder / file_name(since),
+        )
     heading = heading or Heading(epoch=0, next_index=segments[0])
     ledger = MessageLedger(heading, waits_for_missing=waits_for_missing)
     for first in segments:
