@@ -36,7 +36,7 @@ def _certificate(stand: Stand) -> Path:
 def _expiring(stand: Stand, within: timedelta) -> str:
     authority, key = ensure_authority(stand.site.layout), certificates.new_key()
     made_at = datetime.now(UTC) - _LEAF_LIFE + within
-    leaf = certificates.make_leaf(authority, key, "gateway", made_at)
+    leaf = certificates.make_leaf(authority, key, "gateway", made_at, certificates.Role.SERVER)
     return certificates.key_pem(key) + certificates.certificate_pem(leaf)
 
 

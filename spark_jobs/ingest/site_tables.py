@@ -58,7 +58,7 @@ class SiteTables:
         said = f.xxhash64("offset", "kafka_time", "key", "value").alias("said")
         kept = self._bronze.where(in_ranges(dict.fromkeys(lives, span))).select(said)
         others = here.select("offset", said).join(kept, "said", "left_anti")
-        with far_times_named(self.job.pipeline, (self.site,), {lives[-1]: span}):
+        with far_times_named(self.job.id, (self.site,), {lives[-1]: span}):
             (row,) = others.agg(f.min("offset").alias("first")).collect()
         first = row["first"]
         return None if first is None else int(first)

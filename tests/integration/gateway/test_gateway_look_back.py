@@ -81,7 +81,8 @@ def test_a_topic_made_anew_while_messages_wait_gets_all_of_them_once(site, new_g
     gateway = new_gateway(*both, status=status)
     feeder = Feeder(gateway, "plc", readings(0, count))
     feeder.start()
-    wait_until(lambda: feeder.answered > 10_000)
+    # What was sent to the old topic is how the next life knows that it is another one.
+    wait_until(lambda: feeder.answered > 10_000 and site.count("app", topic) > 0)
     gateway.stop(signal.SIGKILL)
     in_the_old = set(numbers(site, topic))
     make_anew(site, topic)

@@ -176,15 +176,15 @@ def test_a_topic_that_was_made_anew_is_brought_from_its_beginning(
 
 def test_a_topic_is_made_anew_under_a_relay_that_runs(site: RunningSite, new_bed: NewBed) -> None:
     """And has more records than the old one had, before the relay looks again."""
-    bed = new_bed("anew-beside", partitions=1)
+    bed = new_bed("relayed-anew-beside", partitions=1)
     bed.start()
     wanted: list[int] = []
     for turn in range(3):
         values = range(1_000 * turn, 1_000 * turn + 200 * (turn + 1))
-        fill(site, "anew-beside", (0,), values)
+        fill(site, "relayed-anew-beside", (0,), values)
         wanted += values
-        await_numbers(bed, "anew-beside", wanted)
-        make_anew(site, "anew-beside", 1)
+        await_numbers(bed, "relayed-anew-beside", wanted)
+        make_anew(site, "relayed-anew-beside", 1)
     assert bed.beat
     assert not bed.beat.halts
 
