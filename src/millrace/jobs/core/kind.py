@@ -1,4 +1,4 @@
-"""A kind of job: what supervision, DAGs and pages do not know of jobs in general."""
+"""A kind of job: what supervision, DAGs and pages have to ask, as it differs between kinds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ D = TypeVar("D", bound=Deployment)
 
 
 class Kind(Protocol[D]):
-    """One small module for each kind. Ids of jobs are unlike each other among all kinds."""
+    """One small module for each kind. No two jobs have the same id, whatever their kinds."""
 
     @property
     def deployment(self) -> type[D]:

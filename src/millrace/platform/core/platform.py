@@ -20,7 +20,7 @@ from millrace.storage.core.bucket import Bucket
 
 @dataclass(frozen=True)
 class Platform(Paths):
-    """Paths alone are enough for most; tables and jobs need to know in which store they lie."""
+    """Code that needs no more than paths takes `Paths`; this adds the store and the settings."""
 
     # Where tables and checkpoints are; none: in folders below `var`.
     bucket: Bucket | None = None

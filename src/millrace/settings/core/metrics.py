@@ -1,4 +1,4 @@
-"""What a job tells a service that raises alarms. Who says nothing there counts as unwell."""
+"""The service that raises alarms, to which jobs send their measures; silence is an alarm too."""
 
 from __future__ import annotations
 

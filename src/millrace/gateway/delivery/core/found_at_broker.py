@@ -10,8 +10,8 @@ from millrace.gateway.spool.core.records import Record
 
 
 class FoundAtBroker:
-    """Messages come in the spool's order, some of them again, until all are compared that were
-    there when the broker was looked at."""
+    """Compares messages in the spool's order, from each new link on again, until every message that
+    was in the spool at the last look back has had its turn."""
 
     def __init__(self, horizon: int) -> None:
         """`horizon`: the index of the first message that was not there when the broker was looked

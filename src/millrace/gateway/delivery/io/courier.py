@@ -174,8 +174,8 @@ class Courier:
     # Names that were given to other messages.
 
     def _rename_from_the_first_of_another(self) -> None:
-        """Not when the message's turn comes: a topic that is deleted until then takes the only sign
-        of the other life along."""
+        """At once, and not when the message's turn comes: the topic may be deleted before, and with
+        it the only sign of the other life."""
         if not self._found.is_open:
             return
         position = self.reader.position
