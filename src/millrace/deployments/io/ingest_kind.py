@@ -6,6 +6,7 @@ from pathlib import Path
 
 from millrace.ingest.core.ingest_beat import IngestBeat
 from millrace.ingest.io.ingest_deployment import PipelineDeployment, read_deployment
+from millrace.pipelines.core.spec import dag_id_of
 from millrace.pipelines.io.deployed_files import deployed_files
 from millrace.platform.core.platform import Platform
 
@@ -28,4 +29,4 @@ class IngestKind:
         return provision_pipeline(deployment, layout, last_try=last_try)
 
     def dag_id(self, job_id: str) -> str:
-        return f"pipeline.{job_id}"
+        return dag_id_of(job_id)

@@ -85,4 +85,9 @@ class PipelineSpec(Frozen):
 
     @property
     def dag_id(self) -> str:
-        return f"pipeline.{self.name}"
+        return dag_id_of(self.name)
+
+
+def dag_id_of(pipeline: str) -> str:
+    """Of the DAG that keeps a pipeline's job, also where its file cannot be read."""
+    return f"pipeline.{pipeline}"
