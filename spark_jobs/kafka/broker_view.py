@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Mapping
 from datetime import datetime
+from typing import cast
 
 from confluent_kafka import (
     TIMESTAMP_NOT_AVAILABLE,
@@ -160,7 +161,7 @@ class Broker:
                 continue
             self._keep_first(times, record)
             # A full queue of one partition would keep the others from being fetched.
-            client.incremental_unassign([TopicPartition(record.topic(), record.partition())])
+            client.incremental_unassign([TopicPartition(*_part_of(record))])
         return times
 
     def _keep_first(self, times: dict[Partition, datetime], record: Message) -> None:
@@ -186,7 +187,7 @@ class Broker:
 
 
 def _part_of(record: Message) -> Partition:
-    return record.topic(), record.partition()
+    return cast("Partition", (record.topic(), record.partition()))
 
 
 def _time_of(record: Message) -> datetime | None:
@@ -200,4 +201,4 @@ def _is_at_end(record: Message, end: int) -> bool:
     error = record.error()
     if error is not None:
         return error.code() == KafkaError._PARTITION_EOF  # noqa: SLF001 - its name
-    return record.offset() >= end - 1
+    return cast("int", record.offset()) >= end - 1

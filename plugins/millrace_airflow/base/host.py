@@ -28,15 +28,15 @@ if _SINCE >= (3, 2):
         TaskDeferred,
     )
 else:
-    from airflow.exceptions import (
+    from airflow.exceptions import (  # type: ignore[no-redef]
         AirflowException,
         AirflowFailException,
         AirflowSkipException,
         ParamValidationError,
         TaskDeferred,
     )
-    from airflow.timetables.assets import AssetOrTimeSchedule
-    from airflow.timetables.trigger import CronTriggerTimetable
+    from airflow.timetables.assets import AssetOrTimeSchedule  # type: ignore[assignment]
+    from airflow.timetables.trigger import CronTriggerTimetable  # type: ignore[assignment]
 
 __all__ = [
     "HAS_APPROVALS",

@@ -37,4 +37,4 @@ class MarkOperator(BaseOperator):
 if HAS_APPROVALS:
     from airflow.providers.standard.operators.hitl import ApprovalOperator
 else:
-    ApprovalOperator = MarkOperator
+    ApprovalOperator = MarkOperator  # type: ignore[assignment, misc]

@@ -71,7 +71,7 @@ def plan_approve_do(
     return dag
 
 
-def text_field(title: str, description: str, **rules: object) -> Param:
+def text_field(title: str, description: str, **rules: Any) -> Param:
     return Param(None, type=["null", "string"], title=title, description=description, **rules)
 
 

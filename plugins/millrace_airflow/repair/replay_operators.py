@@ -22,7 +22,7 @@ class ReplayOperator(TaskOperator):
     def __init__(self, *, dry_run: bool, **kwargs: Any) -> None:
         # Which pipeline is the form's to say.
         super().__init__(pipeline="", **kwargs)
-        self.dry_run = dry_run
+        self._writes_nothing = dry_run
 
     def execute(self, context: Context) -> dict[str, Any]:
         from millrace.repair.io.replay_run import replay
@@ -40,7 +40,7 @@ class ReplayOperator(TaskOperator):
         form = ReplayForm.model_validate(dict(values))
         named = form.sites or (), form.topics or (), form.partitions or ()
         plan = plan_replay(self.layout, form.pipeline, form.request(), form.source, *named)
-        return plan.model_copy(update={"dry_run": self.dry_run})
+        return plan.model_copy(update={"dry_run": self._writes_nothing})
 
 
 def missing(result: ReplayResult) -> int:
